@@ -21,18 +21,20 @@ const module = "github.com/repomcp/repomcp/"
 var arrows = map[string][]string{
 	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules",
 		"internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli",
-		"internal/doctor", "internal/fastopen", "internal/forwarded", "internal/history", "internal/httpx",
-		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh",
-		"internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage",
-		"internal/stdio", "internal/telemetry", "internal/ticks", "internal/tools", "internal/tools/prompts",
+		"internal/doctor", "internal/forwarded", "internal/history", "internal/httpx",
+		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/operatorfile",
+		"internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search",
+		"internal/statuspage", "internal/stdio", "internal/telemetry",
+		"internal/ticks", "internal/tools", "internal/tools/prompts",
 		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
-	"internal/cli": {},
-	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials",
-		"internal/fastopen", "internal/loopback"},
+	"internal/cli": {"internal/cquote", "internal/tools/spelling"},
+	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/cquote",
+		"internal/credentials", "internal/loopback"},
 	"client":          {"internal/binary"},
-	"client/checkout": {"client", "client/unpack"},
-	"client/unpack":   {},
+	"client/checkout": {"client", "client/unpack", "internal/swap"},
+	"client/unpack":   {"internal/swap"},
+	"internal/swap":   {},
 	"internal/access": {},
 	"internal/limits": {"internal/access"},
 	// Below the server, and knows nothing of it.
@@ -40,22 +42,25 @@ var arrows = map[string][]string{
 	"internal/forwarded":   {},
 	// Whose a token is: one of a file, or one of an authorization server.
 	"internal/access/tokens": {"internal/access", "internal/operatorfile"},
-	"internal/access/oauth":  {"internal/access", "internal/loopback", "internal/ticks"},
+	"internal/access/oauth":  {"internal/access", "internal/loopback", "internal/panics", "internal/ticks"},
 	// Imported by tests only, as gittest is.
 	"internal/access/oauth/issuertest": {},
 	"internal/credentials":             {},
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
-	"internal/loopback":     {},
-	"internal/ticks":        {},
+	// Imported by tests only, as gittest is.
+	"internal/operatorfile/filetest": {"internal/operatorfile"},
+	"internal/loopback":              {},
+	"internal/weborigin":             {},
+	"internal/ticks":                 {},
 	"internal/httpx": {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns",
 		"internal/limits", "internal/links", "internal/loopback", "internal/mcp", "internal/mcp/duplex",
-		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks"},
+		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks", "internal/weborigin"},
 	// What a browser is shown: httpx alone knows how it gets there.
-	"internal/statuspage": {"internal/access", "internal/repos"},
+	"internal/statuspage": {"internal/access", "internal/cquote", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
-	"internal/admin": {"internal/repos"},
+	"internal/admin": {"internal/repos", "internal/weborigin"},
 	"internal/doctor": {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache",
 		"internal/limits", "internal/links", "internal/loopback", "internal/panics", "internal/refresh",
 		"internal/repos"},
@@ -161,7 +166,6 @@ var arrows = map[string][]string{
 	"internal/message":            {},
 	"internal/panics":             {},
 	"internal/gitconfig":          {},
-	"internal/fastopen":           {},
 	"internal/repos/newest":       {},
 	"internal/repos/quarantine":   {"internal/panics"},
 	"internal/repos/stamp":        {},
@@ -173,7 +177,7 @@ var arrows = map[string][]string{
 	"deploy/registry": {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
-	"bench": {"internal/fastopen", "internal/history", "internal/workers", "internal/repos", "internal/search",
+	"bench": {"internal/history", "internal/workers", "internal/repos", "internal/search",
 		"internal/search/pattern"},
 }
 
@@ -193,21 +197,18 @@ var fences = map[string][]string{
 	"github.com/minio":          {"internal/cache"},
 	"gocloud.dev":               {"internal/cache"},
 	"github.com/spf13":          {"cmd/repomcp", "internal/cli", "internal/remote"},
-	"github.com/knadh":          {"internal/cli"},
-	"go.yaml.in":                {"internal/access/rules"},
+	"go.yaml.in":                {"internal/access/rules", "internal/cli"},
 	"github.com/schollz":        {"internal/remote"},
 	"os/exec": {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh",
 		"bench"},
 	"unsafe": {},
 	"net/http": {"client", "internal/access/oauth", "internal/access/oauth/issuertest",
-		"internal/admin", "internal/doctor", "internal/fastopen", "internal/httpx", "internal/httpx/conns",
+		"internal/admin", "internal/doctor", "internal/httpx", "internal/httpx/conns",
 		"internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
 	"go.opentelemetry.io":          {"internal/telemetry"},
-	"google.golang.org/protobuf":   {"internal/telemetry"},
 	"github.com/KimMachineGun":     {"internal/limits"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
-	"github.com/coreos/go-oidc":    {"internal/access/oauth"},
 	"github.com/go-jose":           {"internal/access/oauth", "internal/access/oauth/issuertest"},
 
 	// Tests may have a server of mcp-go to talk to.

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -5,10 +7,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/repomcp/repomcp/internal/fastopen"
 )
 
 const (
@@ -27,11 +25,10 @@ type lane struct {
 }
 
 // openLine listens for a proxy that is as far away as oneWay, and as narrow as lineRate
-// in either direction. That a connection costs a round trip to begin is paid with its
-// first bytes, unless those came with its first packet (RFC 7413). Windows that grow are
-// not imitated.
+// in either direction. The round trip that opens a connection is paid with its first
+// bytes. Windows that grow are not imitated.
 func openLine(ctx context.Context, to string) (net.Listener, error) {
-	listener, err := (&net.ListenConfig{Control: fastopen.Listen}).Listen(ctx, "tcp", net.JoinHostPort(hostname(), "0"))
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(hostname(), "0"))
 	if err != nil {
 		return nil, err
 	}
@@ -47,29 +44,11 @@ func openLine(ctx context.Context, to string) (net.Listener, error) {
 				_ = in.Close()
 				continue
 			}
-			earliest := time.Now()
-			if !beganWithBytes(in.(*net.TCPConn)) {
-				earliest = earliest.Add(3 * oneWay)
-			}
-			go up.carry(out, in, earliest)
+			go up.carry(out, in, time.Now().Add(3*oneWay))
 			go down.carry(in, out, time.Now())
 		}
 	}()
 	return listener, nil
-}
-
-// beganWithBytes reports whether the first packet of a connection had bytes: tcp(7),
-// TCP_INFO.
-func beganWithBytes(in *net.TCPConn) (did bool) {
-	const inFirstPacket = 0x20 // TCPI_OPT_SYN_DATA of linux/tcp.h
-	socket, err := in.SyscallConn()
-	if err == nil {
-		err = socket.Control(func(descriptor uintptr) {
-			info, failed := unix.GetsockoptTCPInfo(int(descriptor), unix.IPPROTO_TCP, unix.TCP_INFO)
-			did = failed == nil && info.Options&inFirstPacket != 0
-		})
-	}
-	return did && err == nil
 }
 
 // leave is when so many bytes, which are here now, have left.

@@ -1,5 +1,8 @@
+//go:build linux
+
 // Command bench measures repomcp beside git, compressors and go-git: whole
-// processes, in turn, in one run, on repositories that it generates itself.
+// processes, in turn, in one run, on repositories that it generates itself. It asks
+// Linux for the memory and the clocks of processes, and is for that system alone.
 //
 //	go run ./bench              # everything, to standard output
 //	go run ./bench -quick       # on small repositories

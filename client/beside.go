@@ -65,7 +65,7 @@ func (c contents) refs() (refs []binary.Ref) {
 
 func (c contents) first(uri string) (content, error) {
 	if len(c.Contents) == 0 {
-		return content{}, fmt.Errorf("%s %s: the server's result has no content", methodRead, uri)
+		return content{}, fmt.Errorf("%s %s: %w: the result has no content", methodRead, uri, ErrDamaged)
 	}
 	return c.Contents[0], nil
 }

@@ -21,7 +21,9 @@
 //     with the same content, still names the same bytes ([RFC 9110], strong ETag).
 //   - A download that stays broken, is shorter or longer than announced, or whose
 //     bytes are not those of the Repr-Digest that the server sends, ends with an
-//     error and never with io.EOF.
+//     error and never with io.EOF. So does one of which neither length nor digest is
+//     known, also when a proxy on the way makes a clean end of a break: the server is
+//     asked then ([ErrNotVerified]).
 //   - Downloads are not held in memory, and all that waits ends with its context.
 //     No goroutine is left behind.
 //
@@ -92,7 +94,8 @@ type Options struct {
 	// Retrying, if any, is told what failed, before it is tried again.
 	Retrying func(error)
 	// Idle is for how long a reply may give nothing, its first byte included, before
-	// its connection counts as broken; 0 means 90 s. Events may be as rare as that.
+	// its connection counts as broken; 0 means 90 s. Events may be as rare as that. While
+	// an answer is waited for, nothing else counts: no comments, notifications or pings.
 	Idle time.Duration
 	// Poll is the time between two looks of Watch where no server tells of changes;
 	// 0 means 30 s.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,11 +91,18 @@ func read(t *testing.T, c *client.Client) (string, error) {
 	return string(content), err
 }
 
+// idOf is the id of the message in a request, as JSON.
+func idOf(r *http.Request) string {
+	var message struct{ ID json.RawMessage }
+	_ = json.NewDecoder(r.Body).Decode(&message) // what has no message has no id
+	return string(message.ID)
+}
+
 func linkTo(address string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w,
-			`{"jsonrpc":"2.0","id":1,"result":{"uri":"repo://one/archive/1.tar.gz","downloadUrl":%q}}`, address)
+			`{"jsonrpc":"2.0","id":%s,"result":{"uri":"repo://one/archive/1.tar.gz","downloadUrl":%q}}`, idOf(r), address)
 	}
 }
 
@@ -179,7 +187,16 @@ func TestOnlyWholeDownloadsEnd(t *testing.T) {
 			_, _ = io.WriteString(w, content)
 		}, true, nil},
 		"digest behind": {func(w http.ResponseWriter) { trailer(w, content) }, true, nil},
-		"no digest":     {func(w http.ResponseWriter) { _, _ = io.WriteString(w, content) }, true, nil},
+		"no digest": {func(w http.ResponseWriter) { _, _ = io.WriteString(w, content) }, false,
+			client.ErrNotVerified},
+		"announced digest that does not come": {func(w http.ResponseWriter) {
+			w.Header().Set("Trailer", "Repr-Digest")
+			_, _ = io.WriteString(w, content)
+		}, false, client.ErrNotVerified},
+		"length": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+			_, _ = io.WriteString(w, content)
+		}, true, nil},
 		"altered before": {func(w http.ResponseWriter) {
 			w.Header().Set("Repr-Digest", digest)
 			_, _ = io.WriteString(w, "C"+content[1:])
@@ -303,9 +320,9 @@ func TestNothingLargerIsTaken(t *testing.T) {
 	}{
 		"announced": {limit + 1, false, client.ErrTooLarge}, "not announced": {limit + 1, true, client.ErrTooLarge},
 		"far too large": {limit * 1000, true, client.ErrTooLarge},
-		"just right":    {limit, false, nil}, "just right in chunks": {limit, true, nil},
+		"just right":    {limit, false, nil}, "just right in chunks": {limit, true, client.ErrNotVerified},
 	} {
-		told := make(chan string, 1)
+		told := make(chan string, 9)
 		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			told <- string(body)
@@ -364,5 +381,81 @@ func TestErrorsTellNoAddress(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "/secret") ||
 		!strings.HasPrefix(err.Error(), "download of repo://one/archive/main.tar.gz: ") {
 		t.Error(err)
+	}
+}
+
+// A downloadUrl that is relative is one of the server's own.
+func TestARelativeLinkIsTheServers(t *testing.T) {
+	for _, link := range []string{"/dl/token", "dl/token", "//HOST/dl/token"} {
+		server := newOrigin(t, httptest.NewServer, nil)
+		server.handler = func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/dl/token" {
+				w.Header().Set("Content-Length", "7")
+				bytesOf("content")(w, r)
+				return
+			}
+			linkTo(strings.Replace(link, "HOST", strings.TrimPrefix(server.URL, "http://"), 1))(w, r)
+		}
+		if got, err := read(t, newClient(t, server)); got != "content" || err != nil {
+			t.Errorf("%s: %q, %v", link, got, err)
+		}
+	}
+	server := newOrigin(t, httptest.NewServer, linkTo("%zz"))
+	if _, err := read(t, newClient(t, server)); !errors.Is(err, client.ErrDamaged) {
+		t.Errorf("a link that is none: %v", err)
+	}
+}
+
+// A reply is the answer to the request that it came for (JSON-RPC 2.0, section 5).
+func TestAnswersToOthersAreRefused(t *testing.T) {
+	for reply, err := range map[string]error{
+		`{"jsonrpc":"2.0","id":2,"result":{"downloadUrl":"/x"}}`:             client.ErrDamaged,
+		`{"jsonrpc":"2.0","id":"1","result":{"downloadUrl":"/x"}}`:           client.ErrDamaged,
+		`{"jsonrpc":"2.0","result":{"downloadUrl":"/x"}}`:                    client.ErrDamaged,
+		`{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"other"}}`: client.ErrDamaged,
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`:                           client.ErrDamaged,
+		`[1]`: client.ErrDamaged, `{`: client.ErrDamaged, ``: client.ErrDamaged,
+		`{"jsonrpc":"2.0","id":1,"result":[]}`: client.ErrDamaged,
+	} {
+		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, reply)
+		})
+		if _, got := read(t, newClient(t, server)); !errors.Is(got, err) {
+			t.Errorf("%s: %v", reply, got)
+		}
+	}
+	for _, id := range []string{"", `"id":null,`} { // an error may leave it out
+		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0",`+id+`"error":{"code":-32602,"message":"No such thing."}}`)
+		})
+		var refused *client.Error
+		if _, got := read(t, newClient(t, server)); !errors.As(got, &refused) || refused.Code != -32602 {
+			t.Errorf("%s: %v", id, got)
+		}
+	}
+}
+
+// A link that fails is asked for anew (SEP-2532: clients should treat failures of downloads
+// as ones that pass).
+func TestALinkThatFailsIsAskedForAnew(t *testing.T) {
+	asked := 0
+	server := newOrigin(t, httptest.NewServer, nil)
+	server.handler = func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/mcp":
+			asked++
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"result":{"downloadUrl":"/dl/%d"}}`, asked, asked)
+		case "/dl/3":
+			w.Header().Set("Content-Length", "7")
+			bytesOf("content")(w, r)
+		default:
+			http.Error(w, "Internal error.", http.StatusInternalServerError)
+		}
+	}
+	if got, err := read(t, newClient(t, server)); got != "content" || err != nil || asked != 3 {
+		t.Errorf("%q after %d links, %v", got, asked, err)
 	}
 }

@@ -17,9 +17,10 @@ const (
 	// grace is how long a program may take to end once its input has. Then it is
 	// killed.
 	grace = 5 * time.Second
-	// lastWords is how much of what a program wrote to its standard error is shown
-	// when it fails.
+	// lastWords and lastLines bound the end of what a program wrote to its standard error,
+	// which is told when it fails.
 	lastWords = 4 << 10
+	lastLines = 10
 )
 
 // errOver says that a server is gone for good: it is not started again, since what
@@ -116,5 +117,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) words() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.ToValidUTF8(string(bytes.TrimSpace(t.text)), "\uFFFD")
+	lines := bytes.Split(bytes.TrimSpace(t.text), []byte{'\n'})
+	last := bytes.Join(lines[max(0, len(lines)-lastLines):], []byte{'\n'})
+	return strings.ToValidUTF8(string(last), "\uFFFD")
 }

@@ -208,12 +208,13 @@ func TestForgottenSessionsBeginAgain(t *testing.T) {
 	sessions := 0
 	server.handler = func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		switch {
 		case strings.Contains(string(body), `"initialize"`):
 			sessions++
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Mcp-Session-Id", fmt.Sprint(sessions))
-			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}`)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25"}}`, idOf(r))
 		case strings.Contains(string(body), `"notifications/initialized"`):
 			w.WriteHeader(http.StatusAccepted)
 		case r.Header.Get("Mcp-Session-Id") != "2":

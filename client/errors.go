@@ -24,14 +24,20 @@ var (
 	// ErrTooLarge is returned for a download of more bytes than Options.MaxStreamSize,
 	// and where the server refuses one for its size.
 	ErrTooLarge = errors.New("the download is larger than MaxStreamSize")
-	// ErrDamaged is returned for bytes that cannot be those of the server.
-	ErrDamaged = errors.New("the download is damaged")
+	// ErrDamaged is returned for bytes that cannot be those of the server, and for messages
+	// that are none of the protocol, or too large for it.
+	ErrDamaged = errors.New("what the server sends is damaged")
 	// ErrDigest is returned at the end of a download whose bytes are not those that
 	// the server announced. It is an ErrDamaged.
 	ErrDigest = fmt.Errorf("%w: the bytes are not those of the server's Repr-Digest: download again", ErrDamaged)
 	// ErrLength is returned for more or fewer bytes than announced. It is an
 	// ErrDamaged.
 	ErrLength = fmt.Errorf("%w: the server announced another length: download again", ErrDamaged)
+	// ErrNotVerified is returned at the end of a download, when all that came was handed
+	// out and nothing tells whether it is all: neither its length nor its digest came, or
+	// could be asked for, and its form does not say where it ends. Some proxies make such
+	// an end of a connection that broke.
+	ErrNotVerified = errors.New("the download is not verified: nothing tells whether it is whole")
 	// ErrNotResumed is returned for a download that broke after its first byte and
 	// whose rest cannot be had: of bytes without a strong ETag, or that are other
 	// ones by now.
@@ -39,9 +45,21 @@ var (
 	// ErrInsecure is returned when an https server leads to plain http.
 	ErrInsecure = errors.New("the https server leads to plain http, where anyone could read along")
 	// ErrOrigin is returned when the server leads to an origin that is neither its
-	// own nor one of [Options].Origins.
+	// own nor one of [Options].Origins. The error is an [OriginError].
 	ErrOrigin = errors.New("the server leads to another origin")
 )
+
+// OriginError is the [ErrOrigin] of a downloadUrl or a redirect.
+type OriginError struct {
+	Origin string // that is led to, such as https://archives.example.com
+}
+
+func (e *OriginError) Error() string {
+	return fmt.Sprintf("%v, %s, which is neither its own nor one of those to be trusted", ErrOrigin, e.Origin)
+}
+
+// Unwrap returns [ErrOrigin].
+func (e *OriginError) Unwrap() error { return ErrOrigin }
 
 const (
 	codeNotFound = -32002
@@ -60,7 +78,8 @@ type Error struct {
 	Reason    string // for programs, such as "not_found" or "full_needed"; "" where there is none
 	Message   string // for people
 
-	after time.Duration // that the server wants to be left alone for
+	after  time.Duration // that the server wants to be left alone for
+	passes bool          // whatever the status says
 }
 
 func (e *Error) Error() string {
@@ -77,7 +96,9 @@ func (e *Error) Is(target error) bool { return target == ErrTooLarge && e.Code =
 func (e *Error) NotFound() bool { return e.Reason == reasonNotFound || e.Code == codeNotFound }
 
 // Busy reports whether the same request may succeed in a while.
-func (e *Error) Busy() bool { return slices.Contains(passing, e.Status) || e.Reason == reasonBusy }
+func (e *Error) Busy() bool {
+	return e.passes || slices.Contains(passing, e.Status) || e.Reason == reasonBusy
+}
 
 // Unauthorized reports whether the server wants credentials, or other ones.
 func (e *Error) Unauthorized() bool { return e.Status == http.StatusUnauthorized }
@@ -110,7 +131,7 @@ func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, ErrNetwork): // of a connection that others have found broken
+	case errors.Is(err, ErrNetwork), errors.Is(err, ErrDamaged): // what others have found
 		return err
 	case errors.Is(err, io.EOF): // of what must not end
 		err = io.ErrUnexpectedEOF

@@ -3,8 +3,8 @@ package client
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 )
 
@@ -12,24 +12,38 @@ import (
 type events func() (message, error)
 
 // newEvents reads an event stream (HTML, server-sent events). Comments, which only show
-// that somebody is there, and events that are no messages are passed over.
-func newEvents(r io.Reader) events {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxMessage)
+// that the server is there, and events that are no messages are passed over, as long as
+// they are no flood. progress is called for pieces of long lines.
+func newEvents(r io.Reader, progress func()) events {
+	in, useless := bufio.NewReaderSize(r, stepBytes), chatter{}
 	return func() (m message, err error) {
 		var data []byte
-		for lines.Scan() {
-			line := lines.Bytes()
-			if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data)+len(value) < maxMessage {
-				data = append(append(data, value...), '\n')
+		for {
+			line, err := nextLine(in, progress)
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
 			}
-			if len(line) == 0 && len(data) > 0 {
-				if json.Unmarshal(data, &m) == nil {
-					return m, nil
-				}
+			if err != nil {
+				return message{}, err
+			}
+			value, isData := bytes.CutPrefix(line, []byte("data:"))
+			switch {
+			case isData && len(data)+len(value) > maxMessage:
+				return message{}, errTooLong
+			case isData:
+				data = append(append(data, value...), '\n')
+				continue
+			case len(line) > 0:
+				err = useless.add(len(line) + 1)
+			case len(data) > 0 && json.Unmarshal(data, &m) == nil:
+				return m, nil
+			default:
+				err = useless.add(len(data) + 1)
 				m, data = message{}, nil
 			}
+			if err != nil {
+				return message{}, err
+			}
 		}
-		return message{}, cmp.Or(lines.Err(), io.ErrUnexpectedEOF)
 	}
 }

@@ -33,10 +33,12 @@ func exampleServer() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := strings.TrimSpace(r.Header.Get("Mcp-Method") + " " + r.Header.Get("Mcp-Name"))
 		sum := sha256.Sum256([]byte(content))
+		var message struct{ ID json.RawMessage }
+		_ = json.NewDecoder(r.Body).Decode(&message) // a plain download has none
 		switch result := results[asked]; {
 		case result != nil:
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": 1, "result": result})
+			_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": message.ID, "result": result})
 		case asked == "resources/stream "+uri || r.URL.Path == "/raw/hello/main/README.md":
 			w.Header().Set("Content-Type", "text/plain")
 			w.Header().Set("ETag", `"1"`)
@@ -46,7 +48,7 @@ func exampleServer() *httptest.Server {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w,
-				`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such file.","data":{"reason":"not_found"}}}`)
+				`{"jsonrpc":"2.0","error":{"code":-32602,"message":"No such file.","data":{"reason":"not_found"}}}`)
 		}
 	}))
 }

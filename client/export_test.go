@@ -1,6 +1,9 @@
 package client
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // SetPatience is for how long a test waits for bytes, and for a stream of events.
 func SetPatience(c *Client, d time.Duration) { c.idle, c.ack = d, d }
@@ -18,3 +21,14 @@ func BreakConnection(c *Client) {
 
 // CommitOf is what a URI or an address says of the commit.
 var CommitOf = commitOf
+
+// HasEnd reports whether the form of some bytes says that they are whole.
+func HasEnd(content []byte) bool {
+	f := &form{ctx: context.Background()}
+	defer f.close()
+	for ; len(content) > 1000; content = content[1000:] {
+		f.see(content[:1000])
+	}
+	f.see(content)
+	return f.isWhole()
+}

@@ -27,8 +27,8 @@ func FuzzEvents(f *testing.F) {
 				}
 			}
 		}
-		whole, slow := read(newEvents(bytes.NewReader(stream))), read(
-			newEvents(iotest.OneByteReader(bytes.NewReader(stream))))
+		whole, slow := read(newEvents(bytes.NewReader(stream), func() {})), read(
+			newEvents(iotest.OneByteReader(bytes.NewReader(stream)), func() {}))
 		if len(whole) != len(slow) || len(whole) > bytes.Count(stream, []byte("data:")) {
 			t.Fatalf("%q, and byte by byte %q", whole, slow)
 		}
@@ -36,6 +36,23 @@ func FuzzEvents(f *testing.F) {
 			if whole[i] != slow[i] {
 				t.Fatalf("%q, and byte by byte %q", whole[i], slow[i])
 			}
+		}
+	})
+}
+
+// FuzzForm: any bytes can be looked at, and what is behind an archive makes it none.
+func FuzzForm(f *testing.F) {
+	f.Add([]byte("PK\x05\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
+	f.Add([]byte("\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F\x00\x00\x00\x00\x1c\xdfD!\x1f\xb6\xf3}\x01\x00\x00\x00\x00\x04YZ"))
+	f.Add([]byte("\xfd7zXZ\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00YZ"))
+	f.Add(make([]byte, 1024))
+	isWhole := func(content []byte) bool {
+		size := int64(len(content))
+		return isWholeZip(content, size) || isWholeXZ(content, size) || readTar(bytes.NewReader(content)) == nil
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if isWhole(content) && isWhole(append(bytes.Clone(content), "more"...)) {
+			t.Fatalf("%q is whole, and so it is with something behind it", content)
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
-	"net/url"
 
 	"github.com/repomcp/repomcp/internal/binary"
 )
@@ -72,12 +72,19 @@ func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*h
 	return h.c.led(ctx, result.DownloadURL, uri, p)
 }
 
+// led follows a downloadUrl. One that is relative is beside the endpoint. What the server
+// fails to give there may be had by another one (SEP-2532).
 func (c *Client) led(ctx context.Context, to, uri string, p part) (*http.Response, error) {
-	address, err := url.Parse(to)
+	operation := "download of " + uri
+	address, err := c.server.Parse(to)
 	if err != nil {
-		return nil, fmt.Errorf("download of %s: the server gave a downloadUrl that is no URL", uri)
+		return nil, fmt.Errorf("%s: %w: a downloadUrl that is no URL", operation, ErrDamaged)
 	}
-	return c.get(ctx, address, "download of "+uri, p)
+	reply, err := c.get(ctx, address, operation, p)
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Status >= http.StatusInternalServerError {
+		refused.passes = true
+	}
+	return reply, err
 }
 
 func (h overHTTP) beside(ctx context.Context, s session, uri string) (*http.Response, error) {
@@ -110,7 +117,7 @@ func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, e
 		case !isKind(reply, typeEvents):
 			return nil, s, cmp.Or(readResult(ctx, reply, id, methodListen, nil), errNoEvents)
 		}
-		return newEvents(patient(reply)), s, nil
+		return newEvents(patient(reply), func() {}), s, nil
 	}
 	s, err := h.c.initialize(ctx)
 	if err != nil {
@@ -130,7 +137,7 @@ func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, e
 	case !isKind(reply, typeEvents):
 		return nil, s, errNoEvents
 	}
-	return newEvents(patient(reply)), s, nil
+	return newEvents(patient(reply), func() {}), s, nil
 }
 
 // patient is the body of a stream of events, which may be silent for longer than a
@@ -147,20 +154,20 @@ func patient(reply *http.Response) io.Reader {
 func (h overHTTP) parts(ctx context.Context, reply *http.Response, id int64, uri string) (*http.Response, error) {
 	body, first, err := firstPart(reply, id, uri)
 	if err == nil {
-		return h.c.replyOf(uri, first, body), nil
+		whole := h.c.replyOf(uri, first, body)
+		body.trailer = whole.Trailer
+		return whole, nil
 	}
 	_ = reply.Body.Close()
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return nil, refused
 	}
-	if err = damaged(err); !errors.Is(err, ErrDamaged) {
-		err = failed(ctx, err)
-	}
-	return nil, fmt.Errorf("%s: %w", reading(uri).operation(), err)
+	return nil, fmt.Errorf("%s: %w", reading(uri).operation(), failed(ctx, damaged(err)))
 }
 
 func firstPart(reply *http.Response, id int64, uri string) (_ *partBody, first content, err error) {
-	parts, err := binary.NewReplyReader(reply.Body, reply.Header.Get("Content-Type"))
+	in := &capped{Reader: reply.Body, left: maxMessage}
+	parts, err := binary.NewReplyReader(in, reply.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, first, err
 	}
@@ -168,6 +175,7 @@ func firstPart(reply *http.Response, id int64, uri string) (_ *partBody, first c
 	if err != nil {
 		return nil, first, err
 	}
+	in.left = math.MaxInt64 // the streams have lengths of their own
 	var answer message
 	if json.Unmarshal(text, &answer) != nil || !answer.answers(id) {
 		return nil, first, fmt.Errorf("%w: the first part is no answer", ErrDamaged)
@@ -200,9 +208,10 @@ func firstPart(reply *http.Response, id int64, uri string) (_ *partBody, first c
 // partBody is the stream of a reply of parts. It ends when the reply has: a stream
 // whose reply is cut off behind it may be one that the server gave up.
 type partBody struct {
-	stream *binary.ReplyStream
-	parts  *binary.ReplyReader
-	closer io.Closer
+	stream  *binary.ReplyStream
+	parts   *binary.ReplyReader
+	closer  io.Closer
+	trailer http.Header // that gets the SHA-256
 }
 
 func (b *partBody) Read(p []byte) (int, error) {
@@ -210,6 +219,9 @@ func (b *partBody) Read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		if _, behind := b.parts.Next(); behind != nil {
 			err = behind // io.EOF where the reply is whole
+		}
+		if sum := b.stream.Checksum; sum != nil {
+			b.trailer.Set("Repr-Digest", reprDigest(*sum))
 		}
 	}
 	return n, damaged(err)

@@ -89,11 +89,22 @@ func (f *inflow) put(data []byte) {
 		if data = data[n:]; err != nil || len(data) == 0 {
 			return
 		}
-		select {
-		case <-f.room:
-		case <-f.wire.done:
+		if !f.waitForRoom() {
 			return
 		}
+	}
+}
+
+// waitForRoom holds the pipe up until the caller has read something, or has closed the
+// download. It is false where the connection is over.
+func (f *inflow) waitForRoom() bool {
+	f.wire.silence.hold()
+	defer f.wire.silence.free()
+	select {
+	case <-f.room:
+		return true
+	case <-f.wire.done:
+		return false
 	}
 }
 
@@ -208,17 +219,24 @@ func (f *inflow) load(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// await waits for something to come. Only the time in which somebody reads counts.
+// await waits for something to come. Time counts only while the caller reads, and no other
+// download holds the pipe up.
 func (f *inflow) await() error {
-	timer := time.NewTimer(f.wire.idle)
-	defer timer.Stop()
-	select {
-	case <-f.changed:
-		return nil
-	case <-f.call.ctx.Done():
-		return f.call.ctx.Err()
-	case <-timer.C:
-		return errIdle
+	for begun := time.Now(); ; {
+		left := f.wire.idle - f.wire.silence.lasts(begun, false)
+		if left <= 0 {
+			return errIdle
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-f.changed:
+			timer.Stop()
+			return nil
+		case <-f.call.ctx.Done():
+			timer.Stop()
+			return f.call.ctx.Err()
+		case <-timer.C:
+		}
 	}
 }
 

@@ -18,16 +18,17 @@ type listener struct {
 	answer chan answered // of a request that lasts as long as the subscription; nil where there is none
 }
 
-// put adds a notification. It does not wait.
-func (l *listener) put(m message) {
+// put adds a notification, if it is one that is listened for. It does not wait.
+func (l *listener) put(m message) bool {
 	if l.only != "" && subscriptionOf(m) != l.only {
-		return
+		return false
 	}
 	select {
 	case l.queue <- m:
 	default:
 		l.lost.Store(true)
 	}
+	return true
 }
 
 // subscriptionOf is the id of the request that a notification belongs to.

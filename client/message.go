@@ -16,11 +16,8 @@ const (
 	typeJSON   = "application/json"
 	typeEvents = "text/event-stream"
 
-	// maxRefusal bounds an error in text: a storage's may be a page.
+	// maxRefusal bounds the words of an error: a storage's may be a page.
 	maxRefusal = 4 << 10
-	// maxMessage bounds a reply in JSON. Servers do not read out larger resources;
-	// they stream them.
-	maxMessage = 64 << 20
 )
 
 // ask sends a message in a session until there is an answer, and reads it. It
@@ -112,7 +109,7 @@ func (m *message) answers(id int64) bool {
 func (m *message) outcome(reply *http.Response, operation string, result any) error {
 	if m.Error == nil && result != nil {
 		if err := json.Unmarshal(m.Result, result); err != nil {
-			return fmt.Errorf("%s: the server's result is not understood: %w", operation, err)
+			return fmt.Errorf("%s: %w: the result is not understood: %w", operation, ErrDamaged, err)
 		}
 	}
 	if m.Error == nil {
@@ -122,8 +119,17 @@ func (m *message) outcome(reply *http.Response, operation string, result any) er
 	_ = json.Unmarshal(m.Error.Data, &data) // of other servers it may be anything
 	return &Error{
 		Operation: operation, Status: reply.StatusCode, Code: m.Error.Code, Reason: data.Reason,
-		Message: m.Error.Message, after: retryAfter(reply),
+		Message: clipped(m.Error.Message), after: retryAfter(reply),
 	}
+}
+
+// clipped is a message for people as far as they read, with its length where that is not
+// all.
+func clipped(message string) string {
+	if len(message) <= maxRefusal {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxRefusal], "") + fmt.Sprintf("… (%d bytes)", len(message))
 }
 
 // readResult reads the answer to a message to its end: one JSON text, or events of
@@ -131,23 +137,27 @@ func (m *message) outcome(reply *http.Response, operation string, result any) er
 func readResult(ctx context.Context, reply *http.Response, id int64, operation string, result any) error {
 	defer func() { _ = reply.Body.Close() }()
 	var answer message
+	in := &capped{Reader: reply.Body, left: maxMessage}
 	switch {
 	case reply.StatusCode == http.StatusAccepted:
 		return nil
 	case isKind(reply, typeEvents):
-		for next := newEvents(reply.Body); !answer.answers(id); {
+		for next := newEvents(in, insist(reply)); !answer.answers(id); {
 			var err error
 			if answer, err = next(); err != nil {
 				return fmt.Errorf("%s: %w", operation, failed(ctx, err))
 			}
 		}
 	case isKind(reply, typeJSON):
-		text, err := io.ReadAll(io.LimitReader(reply.Body, maxMessage))
+		text, err := io.ReadAll(in)
 		if err != nil {
 			return fmt.Errorf("%s: %w", operation, failed(ctx, err))
 		}
 		if err := json.Unmarshal(text, &answer); err != nil {
-			return fmt.Errorf("%s: the server's reply is no JSON: %w", operation, err)
+			return fmt.Errorf("%s: %w: the reply is no message: %w", operation, ErrDamaged, err)
+		}
+		if !answer.answers(id) {
+			return fmt.Errorf("%s: %w: the reply is to another request, %.60q", operation, ErrDamaged, answer.ID)
 		}
 	case reply.StatusCode == http.StatusOK:
 		return fmt.Errorf("%s: the server answers %q where messages are JSON: is it the address of an MCP "+

@@ -19,8 +19,8 @@ const maxRedirects = 10
 // way to the bytes: none is to send the message itself to the other place.
 var redirects = []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
-// send follows redirects by GET, and sends credentials to the server's own origin
-// only. Requests for bytes ask for a part; a message has none.
+// send follows redirects by GET, and those of a HEAD by HEAD, and sends credentials to
+// the server's own origin only. Requests for bytes ask for a part; a message has none.
 func (c *Client) send(request *http.Request, p part) (*http.Response, error) {
 	caller := request.Context()
 	ctx, cancel := context.WithCancelCause(caller)
@@ -63,11 +63,15 @@ func (c *Client) follow(request *http.Request, p part) (*http.Response, error) {
 		if err := c.trusts(next); err != nil {
 			return nil, err
 		}
+		method := request.Method
 		if request, err = c.getting(request.Context(), next); err != nil {
 			return nil, err
 		}
+		if method == http.MethodHead {
+			request.Method = method
+		}
 	}
-	return nil, errors.New("the server redirects without end")
+	return nil, fmt.Errorf("%w: it redirects without end", ErrDamaged)
 }
 
 // The digest of a download is worth more than its length, where a server has not
@@ -132,8 +136,7 @@ func (c *Client) trusts(to *url.URL) error {
 	if !sameOrigin(to, c.server) && !slices.ContainsFunc(c.origins, func(o *url.URL) bool {
 		return sameOrigin(to, o)
 	}) {
-		return fmt.Errorf("%w, %s://%s: add it to Options.Origins if it is to be trusted", ErrOrigin, to.Scheme,
-			to.Host)
+		return &OriginError{Origin: to.Scheme + "://" + to.Host}
 	}
 	return nil
 }
@@ -157,10 +160,26 @@ type lively struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	idle   time.Duration
+	since  time.Time // when something useful came; zero where all that comes is
+}
+
+// insist has the body of a reply fail when nothing useful comes for a while. The function
+// that it returns notes what is.
+func insist(reply *http.Response) (useful func()) {
+	body, ok := reply.Body.(*lively)
+	if !ok {
+		return func() {}
+	}
+	body.since = time.Now()
+	return func() { body.since = time.Now() }
 }
 
 func (l *lively) Read(p []byte) (int, error) {
-	timer := time.AfterFunc(l.idle, func() { l.cancel(errIdle) })
+	wait := l.idle
+	if !l.since.IsZero() {
+		wait -= time.Since(l.since)
+	}
+	timer := time.AfterFunc(wait, func() { l.cancel(errIdle) })
 	n, err := l.ReadCloser.Read(p)
 	timer.Stop()
 	if err != nil && errors.Is(context.Cause(l.ctx), errIdle) {

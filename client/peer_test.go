@@ -55,10 +55,10 @@ func newPeer(t *testing.T, mode binary.Mode, serve func(*peer, asked)) *peer {
 }
 
 // send writes without an interruption by others.
-func (p *peer) send(binary bool, raw []byte) {
+func (p *peer) send(binary bool, raw []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.write(binary, raw) // of clients that are gone
+	return p.write(binary, raw)
 }
 
 func (p *peer) message(m map[string]any) {
@@ -67,7 +67,7 @@ func (p *peer) message(m map[string]any) {
 	if err != nil {
 		p.t.Error(err)
 	}
-	p.send(false, text)
+	_ = p.send(false, text) // clients may be gone
 }
 
 func (p *peer) result(r asked, result any) { p.message(map[string]any{"id": r.ID, "result": result}) }
@@ -83,10 +83,10 @@ func (p *peer) refer(r asked, refs ...binary.Ref) {
 
 func (p *peer) piece(f binary.Frame) {
 	if p.mode == binary.ModeFrames {
-		p.send(true, f.Append(nil))
+		_ = p.send(true, f.Append(nil)) // clients may be gone
 		return
 	}
-	p.send(true, binary.Chunk{Stream: f.Stream, Data: f.Payload}.Append(nil))
+	_ = p.send(true, binary.Chunk{Stream: f.Stream, Data: f.Payload}.Append(nil)) // clients may be gone
 }
 
 func (p *peer) sequence(id binary.StreamID) uint32 {
@@ -120,10 +120,10 @@ func (p *peer) data(id binary.StreamID, content []byte) {
 // end says that all was sent, and what it was.
 func (p *peer) end(whole binary.Ref, known bool) {
 	if p.mode == binary.ModeFrames {
-		p.send(true, binary.EndFrame(whole, p.sequence(whole.Stream)).Append(nil))
+		_ = p.send(true, binary.EndFrame(whole, p.sequence(whole.Stream)).Append(nil)) // clients may be gone
 		return
 	}
-	p.send(true, binary.Chunk{Stream: whole.Stream}.Append(nil))
+	_ = p.send(true, binary.Chunk{Stream: whole.Stream}.Append(nil)) // clients may be gone
 	if !known {
 		p.message(map[string]any{"method": "notifications/binary/end", "params": whole})
 	}
@@ -131,10 +131,10 @@ func (p *peer) end(whole binary.Ref, known bool) {
 
 func (p *peer) abort(id binary.StreamID, words string) {
 	if p.mode == binary.ModeFrames {
-		p.send(true, binary.AbortFrame(id, p.sequence(id), words).Append(nil))
+		_ = p.send(true, binary.AbortFrame(id, p.sequence(id), words).Append(nil)) // clients may be gone
 		return
 	}
-	p.send(true, binary.Chunk{Stream: id, Aborted: true}.Append(nil))
+	_ = p.send(true, binary.Chunk{Stream: id, Aborted: true}.Append(nil)) // clients may be gone
 	p.message(map[string]any{"method": "notifications/binary/aborted", "params": map[string]any{"streamId": id,
 		"message": words}})
 }
@@ -178,6 +178,12 @@ func (p *peer) leave() {
 	defer p.mu.Unlock()
 	p.gone = true
 	p.more.Broadcast()
+}
+
+func (p *peer) left() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gone
 }
 
 func (p *peer) isCancelled(what string) bool {

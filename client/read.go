@@ -62,12 +62,12 @@ type Entry struct {
 	Size   int64  `json:"size"`   // of a file; -1 where there is none
 }
 
-// errNoList is the error of a resource that has no entries.
-var errNoList = errors.New("the resource is no list of repositories, refs or files")
+// ErrNoList is returned for a resource that has no entries.
+var ErrNoList = errors.New("the resource is no list of repositories, refs or files")
 
 // List yields the entries of a list: of repo://, repo://{repo}/refs, or a folder
 // such as repo://{repo}/contents. It asks for a page when the one before is used
-// up. An error is the last that it yields.
+// up. An error is the last that it yields, such as [ErrNoList].
 func (c *Client) List(ctx context.Context, uri string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for uri != "" {
@@ -85,7 +85,10 @@ func (c *Client) List(ctx context.Context, uri string) iter.Seq2[Entry, error] {
 					return
 				}
 			}
-			uri = content.next()
+			if uri = content.next(); uri != "" && len(entries) == 0 {
+				yield(Entry{}, fmt.Errorf("%s: %w: a page without entries is not the last", content.URI, ErrDamaged))
+				return
+			}
 		}
 	}
 }
@@ -93,17 +96,17 @@ func (c *Client) List(ctx context.Context, uri string) iter.Seq2[Entry, error] {
 func entriesOf(content *Content) ([]Entry, error) {
 	var page struct{ Repositories, Refs, Entries *[]json.RawMessage }
 	if json.Unmarshal(content.Bytes, &page) != nil {
-		return nil, fmt.Errorf("%s: %w", content.URI, errNoList)
+		return nil, fmt.Errorf("%s: %w", content.URI, ErrNoList)
 	}
 	list := cmp.Or(page.Repositories, page.Refs, page.Entries)
 	if list == nil {
-		return nil, fmt.Errorf("%s: %w", content.URI, errNoList)
+		return nil, fmt.Errorf("%s: %w", content.URI, ErrNoList)
 	}
 	entries := make([]Entry, len(*list))
 	for i, raw := range *list {
 		entries[i].Size = -1
 		if err := json.Unmarshal(raw, &entries[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", content.URI, err)
+			return nil, fmt.Errorf("%s: %w: an entry is not understood: %w", content.URI, ErrDamaged, err)
 		}
 	}
 	return entries, nil

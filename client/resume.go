@@ -29,9 +29,8 @@ func (p part) ask(h http.Header) {
 	}
 }
 
-// body is that of a download, whichever replies it comes in. It ends only when its
-// bytes are those of its Repr-Digest (RFC 9530), which comes as a header or, behind
-// the last byte, as a trailer.
+// body is that of a download, whichever replies it comes in. It ends only when it is
+// known to be whole: see [body.end].
 type body struct {
 	source
 	ctx context.Context // of the call that began the download
@@ -44,12 +43,22 @@ type body struct {
 	size   int64  // of the whole, or -1
 	tag    string // names the bytes, or "": they cannot be gone on with
 	digest string // SHA-256, or "" while it is not known
+	form   *form  // that tells where the bytes end, where nothing else may; or nil
 	pauses backoff
 	broken error // what the connection gave behind its last byte
 	err    error // what every further Read returns
 }
 
 func (b *body) Read(p []byte) (int, error) {
+	n, err := b.next(p)
+	if err != nil {
+		b.form.close()
+	}
+	return n, err
+}
+
+// next reads from whichever reply there is.
+func (b *body) next(p []byte) (int, error) {
 	for b.err == nil {
 		if b.broken != nil {
 			b.err = b.mend(b.broken)
@@ -73,6 +82,7 @@ func (b *body) count(p []byte) (int, error) {
 		n, b.err = b.size-b.read, ErrLength
 	}
 	b.sum.Write(p[:n])
+	b.form.see(p[:n])
 	b.read += n
 	b.pauses = backoff{}
 	return int(n), b.err
@@ -83,6 +93,7 @@ func (b *body) Close() error {
 	if b.err == nil {
 		b.err = fmt.Errorf("%s: %w", b.operation(), fs.ErrClosed)
 	}
+	b.form.close()
 	return b.reply.Body.Close()
 }
 
@@ -90,7 +101,9 @@ func (b *body) Close() error {
 // it returns io.EOF.
 func (b *body) mend(broken error) error {
 	if errors.Is(broken, io.EOF) {
-		return b.end()
+		if broken = b.end(); !errors.Is(broken, io.ErrUnexpectedEOF) && !temporary(broken) {
+			return broken
+		}
 	}
 	_ = b.reply.Body.Close()
 	if errors.Is(broken, ErrDamaged) {
@@ -111,19 +124,6 @@ func (b *body) mend(broken error) error {
 	}
 }
 
-// end is io.EOF if all of the bytes are there and are those of the server.
-func (b *body) end() error {
-	if b.size >= 0 && b.read != b.size {
-		return fmt.Errorf("%s: %w", b.operation(), ErrLength)
-	}
-	behind, _ := digestOf(b.reply.Trailer)
-	sum := string(b.sum.Sum(nil))
-	if b.digest != "" && b.digest != sum || behind != "" && behind != sum {
-		return ErrDigest
-	}
-	return io.EOF
-}
-
 // reopen finds a reply that goes on where the bytes end that were handed out. It
 // tries what costs the server least first.
 func (b *body) reopen() error {
@@ -140,13 +140,7 @@ func (b *body) reopen() error {
 	// the end was lost.
 	want := part{b.read - 1, b.tag}
 	var failure error
-	for _, at := range []struct {
-		address *url.URL
-		tag     string
-	}{{b.permalink, b.tag}, {b.address, b.addressTag}} {
-		if at.address == nil {
-			continue
-		}
+	for _, at := range b.places() {
 		reply, err := b.c.get(b.ctx, at.address, b.operation(), part{want.from, at.tag})
 		if err == nil {
 			err = b.take(reply)
@@ -167,6 +161,22 @@ func (b *body) reopen() error {
 		failure = err
 	}
 	return fmt.Errorf("%w: %w", ErrNotResumed, failure)
+}
+
+// place is an address of the bytes, with the entity tag that they have there.
+type place struct {
+	address *url.URL
+	tag     string
+}
+
+// places are all addresses that are known.
+func (b *body) places() (list []place) {
+	for _, at := range []place{{b.permalink, b.tag}, {b.address, b.addressTag}} {
+		if at.address != nil {
+			list = append(list, at)
+		}
+	}
+	return list
 }
 
 // whole asks for the bytes from the first one on.
@@ -233,6 +243,11 @@ func (b *body) learn(reply *http.Response, tag string, size int64) {
 	if b.read == 0 {
 		b.d.describe(reply.Header, b.uri)
 		b.tag = tag
+		b.form.close()
+		b.form = nil
+		if b.size < 0 && b.digest == "" && tag == "" {
+			b.form = &form{ctx: b.ctx}
+		}
 	} else if b.d.MIMEType == "" { // of the rest of a part
 		b.d.describe(reply.Header, b.uri)
 	}

@@ -235,6 +235,8 @@ type fault struct {
 	corrupt int64         // the byte, from 1 on, that is another one; 0: none
 	delay   time.Duration // before the first byte
 	stall   bool          // after cut the connection stays, and gives nothing
+	hide    bool          // cut is a clean end
+	lose    bool          // trailers do not come, though they are announced
 	events  int           // the status that event streams get; 0: pass
 	hold    bool          // event streams give nothing
 }
@@ -269,7 +271,7 @@ func newProxy(t *testing.T) *proxy {
 		ModifyResponse: func(reply *http.Response) error {
 			f, _ := reply.Request.Context().Value(fault{}).(fault)
 			body := &faulty{ReadCloser: reply.Body, fault: f, proxy: p, stop: stop, ctx: reply.Request.Context(),
-				events: strings.HasPrefix(reply.Header.Get("Content-Type"), "text/event-stream")}
+				reply: reply, events: strings.HasPrefix(reply.Header.Get("Content-Type"), "text/event-stream")}
 			reply.Body = body
 			p.mu.Lock()
 			body.count = p.bytes
@@ -345,6 +347,7 @@ type faulty struct {
 	proxy  *proxy
 	stop   chan struct{}
 	ctx    context.Context
+	reply  *http.Response
 	events bool
 	at     int64
 	count  *int64 // of the bytes of its time, under the lock of the proxy
@@ -359,6 +362,9 @@ func (f *faulty) Read(p []byte) (int, error) {
 		return 0, io.ErrUnexpectedEOF
 	}
 	if cut := f.fault.cut; cut > 0 {
+		if f.at == cut && f.fault.hide {
+			return 0, io.EOF
+		}
 		if f.at == cut {
 			return 0, io.ErrUnexpectedEOF
 		}
@@ -373,6 +379,16 @@ func (f *faulty) Read(p []byte) (int, error) {
 	*f.count += int64(n)
 	f.proxy.mu.Unlock()
 	return n, err
+}
+
+func (f *faulty) Close() error {
+	err := f.ReadCloser.Close()
+	if f.fault.lose { // they were announced before
+		for name := range f.reply.Trailer {
+			f.reply.Trailer[name] = nil
+		}
+	}
+	return err
 }
 
 // allocated counts the bytes that were allocated in all.

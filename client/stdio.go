@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/repomcp/repomcp/internal/binary"
@@ -37,20 +35,16 @@ func (p *pipe) send(o outgoingFrame) error {
 	return err
 }
 
-func (p *pipe) receive() (arrival, error) {
-	for {
-		first, err := p.in.Peek(1)
-		switch {
-		case err != nil:
-			return arrival{}, err
-		case binary.IsChunk(first[0]):
-			return p.chunk()
-		}
-		line, err := p.line()
-		if err != nil || len(line) > 0 {
-			return arrival{message: line}, err
-		}
+func (p *pipe) receive(progress func()) (arrival, error) {
+	first, err := p.in.Peek(1)
+	switch {
+	case err != nil:
+		return arrival{}, err
+	case binary.IsChunk(first[0]):
+		return p.chunk()
 	}
+	line, err := nextLine(p.in, progress)
+	return arrival{isMessage: true, message: bytes.TrimSpace(line)}, err
 }
 
 // chunk reads a piece of a stream.
@@ -64,23 +58,4 @@ func (p *pipe) chunk() (arrival, error) {
 		a.kind = binary.KindEnd
 	}
 	return a, err
-}
-
-func (p *pipe) line() (line []byte, err error) {
-	for {
-		piece, err := p.in.ReadSlice('\n')
-		if len(line)+len(piece) > maxMessage {
-			return nil, fmt.Errorf("%w: a message of more than %d bytes", ErrDamaged, maxMessage)
-		}
-		line = append(line, piece...)
-		switch {
-		case err == nil:
-			return bytes.TrimSpace(line), nil
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && len(line) > 0:
-			return nil, io.ErrUnexpectedEOF
-		default:
-			return nil, err
-		}
-	}
 }

@@ -17,7 +17,8 @@ import (
 
 const methodStream = "resources/stream"
 
-// Download is a resource on its way. Read returns io.EOF only after all of it. What
+// Download is a resource on its way. Read returns io.EOF only when it is proved that all
+// of it came, and [ErrNotVerified] where nothing proves it. What
 // is said of it holds from the first byte on: a download that breaks before may
 // begin anew with another content.
 type Download struct {

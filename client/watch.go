@@ -361,24 +361,19 @@ func (c *Client) begun(ctx context.Context, uri string) (State, error) {
 // without one is none: the download may be elsewhere.
 func (c *Client) glance(ctx context.Context, uri string, address *url.URL, before State) (State, error) {
 	now, operation := State{URI: uri}, "state of "+uri
-	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address.String(), nil)
-	if err != nil {
-		return now, nil //nolint:nilerr // the resource is read instead
-	}
+	header := http.Header{}
 	if before.ETag != "" {
-		request.Header.Set("If-None-Match", before.ETag)
+		header.Set("If-None-Match", before.ETag)
 	}
-	reply, err := c.send(request, part{})
+	reply, err := c.head(ctx, address, operation, header) //nolint:bodyclose // head has closed it
 	if err != nil {
-		return now, fmt.Errorf("%s: %w", operation, err)
+		return now, err
 	}
-	switch {
-	case slices.Contains(passing, reply.StatusCode):
-		return now, refusal(reply, operation)
-	case reply.StatusCode == http.StatusNotModified:
+	switch reply.StatusCode {
+	case http.StatusNotModified:
 		now.ETag, now.Commit = before.ETag, before.Commit
-	case reply.StatusCode == http.StatusOK:
+	case http.StatusOK:
 		now.ETag, now.Commit = reply.Header.Get("ETag"), commitOf(immutable(reply.Header))
 	}
-	return now, reply.Body.Close()
+	return now, nil
 }

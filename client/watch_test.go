@@ -70,6 +70,7 @@ func isCommit(id string) func(client.State) bool {
 // TestWatchGivesStates in every protocol, with servers and proxies that tell of
 // changes and with such that do not.
 func TestWatchGivesStates(t *testing.T) {
+	gittest.Long(t)
 	const ref, archive, file = "repo://team/app/refs/heads/main", "repo://team/app/archive/main.tar", "repo://team/app/refs/heads/main/contents/README.md"
 	for _, protocol := range []string{protocols[0], protocols[1], protocols[3]} {
 		for name, f := range map[string]fault{"events": {}, "no events": {events: 405}, "no such method": {events: 404},

@@ -60,14 +60,17 @@ func (c *Client) dialSocket(ctx context.Context, address *url.URL) (carrier, err
 
 func (s *socket) mode() binary.Mode { return binary.ModeFrames }
 
-func (s *socket) receive() (arrival, error) {
+func (s *socket) receive(progress func()) (arrival, error) {
 	kind, in, err := s.conn.Reader(context.Background())
 	if err != nil {
 		return arrival{}, err
 	}
 	if kind == websocket.MessageText {
-		text, err := io.ReadAll(in)
-		return arrival{message: text}, err
+		text, err := io.ReadAll(&steps{Reader: in, progress: progress})
+		if errors.Is(err, websocket.ErrMessageTooBig) {
+			err = errTooLong
+		}
+		return arrival{isMessage: true, message: text}, err
 	}
 	n, err := io.ReadFull(in, s.buffer[:])
 	if err == nil {

@@ -18,8 +18,9 @@ import (
 type carrier interface {
 	// mode is how bytes come beside messages.
 	mode() binary.Mode
-	// receive waits for what comes next, which is good until the next call.
-	receive() (arrival, error)
+	// receive waits for what comes next, which is good until the next call. It calls
+	// progress for pieces of a long message.
+	receive(progress func()) (arrival, error)
 	send(outgoingFrame) error
 	// beside runs until ctx ends, or the connection does not answer any more.
 	beside(ctx context.Context) error
@@ -30,12 +31,13 @@ type carrier interface {
 
 // arrival is a message, or a piece of a stream.
 type arrival struct {
-	message  []byte // nil for a piece
-	stream   binary.StreamID
-	kind     binary.Kind // data, end or abort
-	sequence uint32      // of frames
-	data     []byte      // or the words of an abort
-	end      *binary.Ref // of frames
+	isMessage bool
+	message   []byte // may be blank
+	stream    binary.StreamID
+	kind      binary.Kind // data, end or abort
+	sequence  uint32      // of frames
+	data      []byte      // or the words of an abort
+	end       *binary.Ref // of frames
 }
 
 // outgoingFrame is a message, or with bytes a frame.
@@ -52,6 +54,7 @@ type wire struct {
 	begun   atomic.Bool // initialize was answered
 	running sync.WaitGroup
 	end     context.CancelFunc // of what runs beside
+	silence silence            // of what is received
 	wake    chan struct{}      // something is to be sent
 	done    chan struct{}      // closed when the connection is over
 
@@ -181,12 +184,21 @@ func (w *wire) sendAll() {
 }
 
 func (w *wire) receiveAll() {
+	var useless chatter
 	for {
-		a, err := w.carrier.receive()
-		if err == nil && a.message != nil {
-			err = w.hear(a.message)
+		a, err := w.carrier.receive(w.silence.end)
+		useful := false
+		switch {
+		case err != nil:
+		case a.isMessage:
+			useful, err = w.hear(a.message)
+		default:
+			useful = w.pass(a)
+		}
+		if useful {
+			w.silence.end()
 		} else if err == nil {
-			w.pass(a)
+			err = useless.add(len(a.message) + len(a.data) + 1)
 		}
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF // of what must not end
@@ -206,19 +218,30 @@ func (w *wire) notify(method string, params map[string]any) {
 }
 
 // ask sends a request and waits for the answer. One that is not waited for any more
-// is cancelled.
+// is cancelled. A connection over which nothing useful comes meanwhile counts as broken.
 func (w *wire) ask(ctx context.Context, id int64, text []byte, beside bool) answered {
 	c := &call{id: id, ctx: ctx, beside: beside, answer: make(chan answered, 1)}
 	if err := w.open(c); err != nil {
 		return answered{err: err}
 	}
 	w.post(outgoingFrame{text: text})
-	select {
-	case a := <-c.answer:
-		return a
-	case <-ctx.Done():
-		w.giveUp(c)
-		return answered{err: ctx.Err()}
+	for begun := time.Now(); ; {
+		left := w.idle - w.silence.lasts(begun, true)
+		if left <= 0 {
+			w.fail(errIdle)
+			return <-c.answer
+		}
+		timer := time.NewTimer(left)
+		select {
+		case a := <-c.answer:
+			timer.Stop()
+			return a
+		case <-ctx.Done():
+			timer.Stop()
+			w.giveUp(c)
+			return answered{err: ctx.Err()}
+		case <-timer.C:
+		}
 	}
 }
 
@@ -265,15 +288,17 @@ func (w *wire) withdraw(c *call) bool {
 // cancel tells the server that an answer, or what follows it, is no longer wanted.
 func (w *wire) cancel(id int64) { w.notify("notifications/cancelled", map[string]any{"requestId": id}) }
 
-// pass gives a piece to its stream. One that nobody knows is of a stream that was
-// given up; if it is one of another stream, that stream misses it and fails.
-func (w *wire) pass(a arrival) {
+// pass gives a piece to its stream, and reports whether there is one. A piece without one
+// is of a stream that was given up; if it belongs to another stream, that stream misses it
+// and fails.
+func (w *wire) pass(a arrival) bool {
 	w.mu.Lock()
 	f := w.streams[a.stream]
 	w.mu.Unlock()
 	if f != nil {
 		f.take(a)
 	}
+	return f != nil
 }
 
 // follow makes the streams that an answer names. They begin right behind it. Only
@@ -310,26 +335,31 @@ func (w *wire) follow(c *call, a *answered) error {
 
 func frame(f binary.Frame) outgoingFrame { return outgoingFrame{bytes: true, text: f.Append(nil)} }
 
-// hear takes a message. One that is none ends the connection.
-func (w *wire) hear(text []byte) error {
+// hear takes a message, and reports whether the client waited for it. Something that is no
+// message ends the connection.
+func (w *wire) hear(text []byte) (useful bool, err error) {
 	var m message
+	if len(text) == 0 {
+		return false, nil // a blank line
+	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return fmt.Errorf("%w: the server sends what is no message: %.60q", ErrDamaged, text)
+		return false, fmt.Errorf("%w: what comes is no message: %.60q", ErrDamaged, text)
 	}
 	switch {
 	case m.Method == "":
-		w.answer(m)
+		return w.answer(m), nil
 	case m.ID == nil:
-		w.told(m)
+		return w.told(m), nil
 	default:
 		w.reply(m)
+		return false, nil
 	}
-	return nil
 }
 
-// answer finds the call of an answer. An error that names none can only be about
-// the one request that is under way.
-func (w *wire) answer(m message) {
+// answer finds the call of an answer, and reports whether there is one: a request that was
+// cancelled has none. An error without an id can only be about the one request that is
+// under way.
+func (w *wire) answer(m message) bool {
 	w.mu.Lock()
 	var found *call
 	for _, c := range w.calls {
@@ -342,7 +372,7 @@ func (w *wire) answer(m message) {
 	}
 	w.mu.Unlock()
 	if found == nil {
-		return // it was cancelled
+		return false
 	}
 	a := answered{message: m}
 	if m.Error == nil && found.beside {
@@ -352,6 +382,7 @@ func (w *wire) answer(m message) {
 		}
 	}
 	found.answer <- a
+	return true
 }
 
 // reply answers what the server asks for: to show that somebody is there.
@@ -372,8 +403,8 @@ const (
 	eventAborted = "notifications/binary/aborted"
 )
 
-// told takes a notification.
-func (w *wire) told(m message) {
+// told takes a notification, and reports whether a stream or a listener waited for it.
+func (w *wire) told(m message) bool {
 	if m.Method == eventEnd || m.Method == eventAborted {
 		var about struct {
 			binary.Ref
@@ -392,13 +423,15 @@ func (w *wire) told(m message) {
 		default:
 			f.stop(gaveUp(about.Message))
 		}
-		return
+		return f != nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	wanted := false
 	for l := range w.listeners {
-		l.put(m)
+		wanted = l.put(m) || wanted
 	}
+	return wanted
 }
 
 func gaveUp(words string) error {

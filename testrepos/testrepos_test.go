@@ -25,6 +25,7 @@ const (
 )
 
 func TestRebuildMakesTheSameBytesEveryTime(t *testing.T) {
+	gittest.Long(t)
 	committed, first, second := files(t, "."), files(t, rebuild(t)), files(t, rebuild(t))
 	compared := compareBytes(t, second, first)
 	t.Logf("compared %d files of two rebuilds", compared)

@@ -15,7 +15,6 @@ const required = {
     "server-session-lifecycle": 1,
     "logging-set-level": 2,
     ping: 2,
-    "completion-complete": 2,
     "tools-list": 2,
     "prompts-list": 2,
     "resources-list": 2,
@@ -31,7 +30,6 @@ const required = {
     // The four that fail want the tools test_missing_capability,
     // test_streaming_elicitation and test_logging_tool.
     "server-stateless": [24, 4],
-    "completion-complete": 2,
     "tools-list": 2,
     "prompts-list": 2,
     "resources-list": 2,

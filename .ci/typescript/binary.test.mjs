@@ -13,7 +13,7 @@ import { git } from "../tools.mjs";
 
 assert.ok(process.env.MCP_URL, "MCP_URL must be the address of a server of testrepos");
 
-const capabilities = { binaryTransfer: { supported: true, maxBinarySize: 1 << 20 } };
+const capabilities = { extensions: { "io.github.repomcp/binary-transfer": { supported: true, maxBinarySize: 1 << 20 } } };
 const clientInfo = { name: "repomcp-ci", version: "1" };
 
 function post(headers, method, params) {

@@ -26,6 +26,5 @@ export const modernOptions = { versionNegotiation: { mode: "auto" }, capabilitie
 // A session remembers the capability that initialize declared.
 export const sessionOptions = { capabilities: streaming };
 export function session(transport) {
-  const id = { "Mcp-Session-Id": transport.sessionId };
-  return { headers: { ...id, "MCP-Protocol-Version": transport.protocolVersion }, session: id };
+  return { headers: { "Mcp-Session-Id": transport.sessionId, "MCP-Protocol-Version": transport.protocolVersion } };
 }

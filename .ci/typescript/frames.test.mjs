@@ -16,7 +16,7 @@ const window = 256 << 10;
 const size = 3 << 20;
 const files = { "one.bin": randomBytes(size), "two.bin": randomBytes(size), "small.bin": Buffer.from([0xff, 0, 0xfe]) };
 const [data, end, abort, credit, cancel] = [0, 1, 2, 4, 8];
-const capabilities = { binaryTransfer: { supported: true } };
+const capabilities = { extensions: { "io.github.repomcp/binary-transfer": { supported: true } } };
 const modern = "2026-07-28";
 
 let root, server, address;
@@ -221,4 +221,52 @@ for (const version of ["2025-11-25", modern]) {
       assert.match(closed.reason, reason);
     }
   });
+}
+
+// What the Binary Transfer RFC alone says: a declaration, and frames that are the id of a stream and some of its bytes.
+async function readAsInTheRFC(version) {
+  const capabilities = { binaryTransfer: { supported: true } };
+  const socket = new WebSocket(address, "mcp", { perMessageDeflate: false });
+  const [replies, streams, waiting] = [new Map(), new Map(), []];
+  socket.on("message", (message, binary) => {
+    if (binary) {
+      const stream = streams.get(message.subarray(0, 16).toString("hex"));
+      stream.chunks.push(message.subarray(16));
+      stream.missing -= message.length - 16;
+      stream.frames++;
+    } else {
+      const reply = JSON.parse(message);
+      replies.set(reply.id, reply);
+      for (const { binaryRef } of reply.result?.contents ?? []) {
+        streams.set(binaryRef.streamId.replaceAll("-", ""), { ref: binaryRef, chunks: [], missing: binaryRef.size, frames: 0 });
+      }
+    }
+    waiting.splice(0).forEach((wake) => wake());
+  });
+  const until = async (done) => {
+    while (!done()) await new Promise((resolve) => waiting.push(resolve));
+  };
+  await new Promise((resolve, reject) => socket.on("open", resolve).on("error", reject));
+  const ask = (id, method, params) => socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+  if (version !== modern) {
+    ask("hello", "initialize", { protocolVersion: version, capabilities, clientInfo: { name: "ci", version: "1" } });
+    await until(() => replies.has("hello"));
+  }
+  const _meta = { "io.modelcontextprotocol/protocolVersion": modern, "io.modelcontextprotocol/clientCapabilities": capabilities };
+  for (const name of Object.keys(files)) {
+    ask(name, "resources/read", { uri: `repo://files/contents/${name}`, transferMode: "binary", ...(version === modern && { _meta }) });
+  }
+  await until(() => streams.size === Object.keys(files).length && [...streams.values()].every(({ missing, frames }) => missing <= 0 && frames > 0));
+  for (const name of Object.keys(files)) {
+    const [{ binaryRef }] = replies.get(name).result.contents;
+    const content = Buffer.concat(streams.get(binaryRef.streamId.replaceAll("-", "")).chunks);
+    assert.equal(content.length, binaryRef.size, name);
+    assert.equal(createHash("sha256").update(content).digest("hex"), binaryRef.checksum, name);
+    assert.ok(content.equals(files[name]), name);
+  }
+  socket.close();
+}
+
+for (const version of ["2025-11-25", modern]) {
+  test(`a client of the RFC alone reads files in ${version}`, () => readAsInTheRFC(version));
 }

@@ -27,5 +27,5 @@ test("is told what is wrong with a call", () => expect.toolsExplainErrors(client
 test("reports what is missing with -32602", () => expect.reportsMissing(client, -32602));
 
 test("streams an archive", () => expect.streamsArchive(modern));
-test("downloads an archive by its downloadUrl", () => expect.downloadsArchive((request) => client.request(request, modern.schema), modern));
+test("downloads an archive by its downloadUrl", () => expect.downloadsArchive((request) => client.request(request, modern.schema)));
 test("downloads an archive by its httpUrl", () => expect.followsTheList(client));

@@ -29,5 +29,5 @@ test("is told what is wrong with a call", () => expect.toolsExplainErrors(client
 test("reports what is missing with -32002", () => expect.reportsMissing(client, -32002));
 
 test("streams an archive", () => expect.streamsArchive(session(transport)));
-test("downloads an archive by its downloadUrl", () => expect.downloadsArchive((request) => client.request(request, ResultSchema), session(transport)));
+test("downloads an archive by its downloadUrl", () => expect.downloadsArchive((request) => client.request(request, ResultSchema)));
 test("downloads an archive by its httpUrl", () => expect.followsTheList(client));

@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/repomcp/repomcp/client"
 )
 
 const (
+	// ProfileWorktree is what git checkout writes, with core.autocrlf=false and
+	// core.eol=lf: line endings, keywords and encodings as .gitattributes ask for them.
+	ProfileWorktree = "worktree"
 	// ProfileFull is the tree as it is stored.
 	ProfileFull = "full"
 	// ProfileArchive is what git archive makes of it.
@@ -28,23 +31,46 @@ type Options struct {
 	Repository string
 	Ref        string // a branch, a tag or a commit; "" means HEAD
 	Dir        string // made if it is not there
+	// IntoExisting allows a folder that has files and was not synced before, the home
+	// folder and the root of a disk. Files that are there are kept.
+	IntoExisting bool
 	// Paths and Exclude are git pathspecs. A run with others than the one before it
 	// takes the whole archive.
 	Paths, Exclude []string
-	Profile        string // "" means ProfileFull
+	// Profile is that of the archive; "" means the one of the run before, or
+	// ProfileWorktree.
+	Profile string
+	// LFS brings the objects that the server has in place of the pointers of git-lfs,
+	// and Submodules what is in those that it serves. With either each update takes the
+	// whole archive. An object that the server gets later comes with Verify.
+	LFS, Submodules bool
 	// Plain has archives sent without compression, which is faster where bytes cost
 	// less than time to make them: from a server on the same machine.
 	Plain bool
 	// DryRun tells of what a run would do, and leaves the folder as it is.
 	DryRun bool
-	// Force overwrites and removes what somebody changed.
+	// Force overwrites and removes what the user changed, or has put in the way. A
+	// folder with a repository of git in it stays.
 	Force bool
+	// Theirs are paths for which Force holds, and what is below them.
+	Theirs []string
+	// Mine are paths that were kept, or what is below them: they stay as they are, and
+	// are told of no more until the commit has another version of them.
+	Mine []string
 	// Verify reads every file again, and mends what is missing or damaged.
 	Verify bool
-	// AllowExternalSymlinks makes symbolic links that lead out of the folder.
+	// AllowExternalSymlinks makes symbolic links that lead out of the folder. Without it
+	// they are left out, and told of.
 	AllowExternalSymlinks bool
+	// Replaces, if any, is asked before a file is overwritten by another version or
+	// removed. False keeps it; a version that was to come is tried again by the next
+	// run. An editor has unsaved changes of a file, for instance.
+	Replaces func(path string) bool
 	// Events, if any, is told what happens, by one goroutine at a time.
 	Events func(Event)
+	// Renew, if any, makes a client for a Follow whose server wants other credentials.
+	// The one before is not used any more.
+	Renew func(context.Context) (*client.Client, error)
 }
 
 // Result is what a run has done.
@@ -60,10 +86,15 @@ type Result struct {
 	Kept []string `json:"kept"`
 	// KeptCount is how many there are.
 	KeptCount int `json:"keptCount"`
+	// Skipped are the paths of symbolic links that lead outside, and were not made; at
+	// most 1,000.
+	Skipped []string `json:"skipped"`
+	// SkippedCount is how many there are.
+	SkippedCount int `json:"skippedCount"`
 }
 
-// mostKept is enough to be read.
-const mostKept = 1000
+// mostNamed is enough to be read.
+const mostNamed = 1000
 
 // What a program can tell apart, besides the errors of packages client and unpack.
 var (
@@ -74,76 +105,36 @@ var (
 	ErrGone = errors.New("the server does not have it, or no longer")
 	// ErrState is returned for a state that this version does not understand.
 	ErrState = errors.New("the state of the folder is damaged, or of a later version: remove .repomcp in it, " +
-		"and the next sync compares all files")
+		"and a sync into the existing folder (--into-existing) compares all files")
+	// ErrOccupied is returned for a folder that has other files, without
+	// [Options].IntoExisting. It was not touched.
+	ErrOccupied = errors.New("name an empty folder, or allow it (--into-existing): " +
+		"files that are there are kept then, and others come beside them")
+
+	errArguments = errors.New("wrong arguments")
 )
 
 // Sync brings the folder to the present commit of the ref. It returns no error for
-// what it kept: look at the Result.
+// what it kept or skipped: look at the Result.
 func Sync(ctx context.Context, c *client.Client, o Options) (Result, error) {
 	f, err := open(o)
 	if err != nil {
-		return Result{}, o.failed(err)
+		return Result{}, o.failed(ctx, err)
 	}
 	result, err := f.sync(ctx, c, nil)
-	return result, o.failed(errors.Join(err, f.close()))
+	return result, o.failed(ctx, errors.Join(err, f.close()))
 }
 
-func (o Options) failed(err error) error {
-	if err != nil && o.Events != nil {
-		o.Events(Event{Event: EventFailed, Error: err.Error()})
+// failed tells of the error that ends everything, if any.
+func (o Options) failed(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		o.tell(Event{Event: EventStopped})
+	default:
+		o.tell(failure(EventFailed, err))
 	}
 	return err
-}
-
-// Follow syncs at once, and then at each new state of the ref, until ctx ends. What
-// is pushed during a run is one more run. It comes back by itself when the server is
-// away, and returns an error when there is no sense in going on.
-func Follow(ctx context.Context, c *client.Client, o Options) error {
-	f, err := open(o)
-	if err != nil {
-		return o.failed(err)
-	}
-	return o.failed(errors.Join(f.follow(ctx, c), f.close()))
-}
-
-func (f *folder) follow(ctx context.Context, c *client.Client) error {
-	for state, err := range c.Watch(ctx, f.options.archive(f.options.Ref, nil)) {
-		if err != nil {
-			return err
-		}
-		if err := f.insist(ctx, c, state); err != nil {
-			return err
-		}
-		f.options.Verify = false // once, and not at every push
-	}
-	return ctx.Err()
-}
-
-// Pauses of a Follow whose server does not answer, beyond those of the client.
-const firstPause, mostPause = time.Second, 30 * time.Second
-
-// insist syncs until that succeeds or fails for good.
-func (f *folder) insist(ctx context.Context, c *client.Client, state client.State) error {
-	for pause := firstPause; ; pause = min(2*pause, mostPause) {
-		_, err := f.sync(ctx, c, &state)
-		if err == nil || !passes(err) {
-			return err
-		}
-		f.tell(Event{Event: EventRetry, Error: err.Error()})
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
-}
-
-// passes tells what may be over in a moment.
-func passes(err error) bool {
-	if refused, ok := errors.AsType[*client.Error](err); ok {
-		return refused.Busy()
-	}
-	return errors.Is(err, client.ErrNetwork) || errors.Is(err, client.ErrNotResumed)
 }
 
 func (o Options) archive(revision string, more url.Values) string {
@@ -157,6 +148,11 @@ func (o Options) archive(revision string, more url.Values) string {
 			query[name] = values
 		}
 	}
+	for name, wanted := range map[string]bool{"lfs": o.LFS, "submodules": o.Submodules} {
+		if wanted {
+			query.Set(name, "content")
+		}
+	}
 	for name, values := range more {
 		query[name] = values
 	}
@@ -166,14 +162,40 @@ func (o Options) archive(revision string, more url.Values) string {
 
 func escape(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
+// isComposed reports whether archives have content from outside of their commit. There
+// are no differences between such.
+func (o Options) isComposed() bool { return o.LFS || o.Submodules }
+
+// forces reports whether what the user changed at a path is overwritten.
+func (o Options) forces(path string) bool { return o.Force || isAmong(path, o.Theirs) }
+
+// isAmong reports whether a path is one of several, or below one.
+func isAmong(path string, several []string) bool {
+	return slices.ContainsFunc(several, func(one string) bool { return path == one || below(path, one) })
+}
+
+var profiles = []string{ProfileWorktree, ProfileFull, ProfileArchive}
+
 func (o Options) withDefaults() (Options, error) {
-	o.Ref, o.Profile = cmp.Or(o.Ref, "HEAD"), cmp.Or(o.Profile, ProfileFull)
+	o.Ref = cmp.Or(o.Ref, "HEAD")
 	o.Repository = strings.Trim(o.Repository, "/")
 	switch {
 	case o.Repository == "" || o.Dir == "":
-		return o, errors.New("a repository and a folder have to be named")
-	case !slices.Contains([]string{ProfileFull, ProfileArchive}, o.Profile):
-		return o, errors.New("the profile is neither full nor archive")
+		return o, fmt.Errorf("%w: a repository and a folder have to be named", errArguments)
+	case o.Profile != "" && !slices.Contains(profiles, o.Profile):
+		return o, fmt.Errorf("%w: the profile %q is none of %q", errArguments, o.Profile, profiles)
+	}
+	o.Mine, o.Theirs = cleaned(o.Mine), cleaned(o.Theirs)
+	if slices.Contains(slices.Concat(o.Mine, o.Theirs), "") {
+		return o, fmt.Errorf("%w: a path to keep or to overwrite is empty", errArguments)
 	}
 	return o, nil
+}
+
+// cleaned are paths as records have them.
+func cleaned(paths []string) (clean []string) {
+	for _, path := range paths {
+		clean = append(clean, strings.Trim(strings.TrimPrefix(path, "./"), "/"))
+	}
+	return clean
 }

@@ -148,9 +148,19 @@ func TestVerifyMends(t *testing.T) {
 	if unseen := p.sync(nil); unseen.KeptCount != 0 || unseen.Bytes != 0 {
 		t.Errorf("without verify: %+v", unseen)
 	}
-	got := p.sync(func(o *Options) { o.Verify = true })
 	want := p.archived()
-	want["edited"] = "file 2"
+	want["edited"], want["damaged"] = "file 2", "file 1x345"
+	want["d/missing"] = "file 1"
+	if edited := p.sync(func(o *Options) { o.Verify = true }); !slices.Equal(edited.Kept, []string{"damaged", "edited"}) {
+		t.Errorf("a program that changes a file and not its time: %+v", edited)
+	}
+	p.same(want)
+	p.forgetChangeTimes()
+	if err := os.RemoveAll(filepath.Join(p.dir, "d")); err != nil {
+		t.Fatal(err)
+	}
+	got := p.sync(func(o *Options) { o.Verify = true })
+	want["damaged"] = "file 12345"
 	p.same(want)
 	if !slices.Equal(got.Kept, []string{"edited"}) || got.Written != 2 {
 		t.Errorf("%+v", got)

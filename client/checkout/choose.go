@@ -2,7 +2,6 @@ package checkout
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 // choose decides about a member of the archive, in the order of the archive. What is
 // to be written of a patch is made here.
 func (r *run) choose(m unpack.Member, content io.Reader) (unpack.Choice, error) {
+	r.seeFolder(m)
 	choice, err := r.decide(m, content)
 	if err != nil || choice.Skip || m.Patch == nil {
 		return choice, err
@@ -24,9 +24,21 @@ func (r *run) choose(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	return choice, err
 }
 
+// seeFolder finds the folders that the archive has nothing in: those of submodules.
+func (r *run) seeFolder(m unpack.Member) {
+	if r.entered != "" && !below(m.Path, r.entered) {
+		r.hollow.add(r.entered)
+	}
+	if r.entered = ""; m.Kind == unpack.Folder {
+		r.entered = m.Path
+	}
+}
+
+var skip = unpack.Choice{Skip: true}
+
 func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) {
 	if m.Path == manifestPath {
-		return skip, r.readManifest(content)
+		return skip, r.readManifest(m.Size, content)
 	}
 	if m.Kind == unpack.Folder {
 		return r.chooseFolder(m)
@@ -35,18 +47,28 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	if err != nil {
 		return skip, err
 	}
+	if m.Outside && !r.options.AllowExternalSymlinks {
+		return skip, r.skipLink(m.Path, old)
+	}
 	there, err := r.disk.look(m.Path)
 	want := wanted(m)
 	switch {
 	case err != nil:
 		return skip, err
+	case old != nil && old.flag == previewed: // by the archive before, in this run
+		return skip, r.note(*old)
 	case there.obstructed:
-		return skip, r.keepOther(want, content, "")
+		return skip, r.stay(want, old, content, "")
 	case there.info == nil:
-		return unpack.Choice{}, nil
+		return unpack.Choice{Yields: r.yields(old, nil)}, nil
 	case there.info.IsDir():
-		return r.chooseOverFolder(want, content)
+		return r.chooseOverFolder(want, old, content)
+	default:
+		return r.chooseOverFile(want, old, there, content)
 	}
+}
+
+func (r *run) chooseOverFile(want record, old *record, there found, content io.Reader) (unpack.Choice, error) {
 	same, held, err := r.compare(&want, there.info, content)
 	if err != nil {
 		return skip, err
@@ -54,21 +76,39 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	if same {
 		return skip, errors.Join(r.note(want), closed(held))
 	}
-	mine, err := r.wrote(old, there)
+	reason, err := r.refusal(want.path, old, there)
 	if err != nil {
 		return skip, errors.Join(err, closed(held))
 	}
-	if !mine && !r.options.Force {
-		reason := ReasonEdited
-		if old == nil {
-			reason = ReasonUntracked
+	if reason != "" {
+		if held != nil {
+			content = held
 		}
-		return skip, errors.Join(r.keepOther(want, cmp.Or(held, content), reason), closed(held))
+		return skip, errors.Join(r.stay(want, old, content, reason), closed(held))
 	}
-	return unpack.Choice{Content: held, Size: m.Size}, nil
+	choice := unpack.Choice{Yields: r.yields(old, there.info)}
+	if held != nil {
+		choice.Content, choice.Size = held, want.size
+	}
+	return choice, nil
 }
 
-var skip = unpack.Choice{Skip: true}
+// refusal is why a file may not be overwritten by another, or removed; "" if it may.
+func (r *run) refusal(path string, old *record, there found) (reason string, err error) {
+	ours, err := r.wrote(old, there)
+	switch {
+	case err != nil:
+		return "", err
+	case !ours && !r.options.forces(path) && old == nil:
+		return ReasonUntracked, nil
+	case !ours && !r.options.forces(path):
+		return ReasonEdited, nil
+	case r.options.Replaces != nil && !r.options.Replaces(path):
+		return ReasonHeld, nil
+	default:
+		return "", nil
+	}
+}
 
 func closed(r io.Reader) error {
 	if c, ok := r.(io.Closer); ok {
@@ -87,7 +127,7 @@ func (r *run) wrote(old *record, there found) (bool, error) {
 // wanted is the record of a member that is no folder. That of a file which comes whole has
 // no id before the content was read.
 func wanted(m unpack.Member) record {
-	w := record{path: m.Path, kind: kindOf(m), size: m.Size}
+	w := record{path: m.Path, kind: kindOf(m), flag: brought, size: m.Size}
 	switch {
 	case m.Kind == unpack.Symlink:
 		w.id, w.size = unpack.IDOf([]byte(m.Target)), int64(len(m.Target))
@@ -97,9 +137,9 @@ func wanted(m unpack.Member) record {
 	return w
 }
 
-// keepOther leaves what is there, and notes what should be. Without a reason it
-// tells nobody: what is in the way was told of.
-func (r *run) keepOther(want record, content io.Reader, reason string) error {
+// stay leaves what is there, and notes what should be. Without a reason nothing is
+// told: what is in the way was told of.
+func (r *run) stay(want record, old *record, content io.Reader, reason string) error {
 	if want.id == (unpack.ID{}) {
 		sum := unpack.NewHash(want.size)
 		if _, err := io.Copy(sum, content); err != nil {
@@ -107,11 +147,38 @@ func (r *run) keepOther(want record, content io.Reader, reason string) error {
 		}
 		want.id = unpack.ID(sum.Sum(nil))
 	}
-	if reason != "" {
-		r.keep(want.path, reason)
+	if old != nil && old.flag == accepted && old.id == want.id && old.kind == want.kind {
+		return r.note(*old)
 	}
-	want.kept = true
+	if reason != "" {
+		r.keep(Event{Path: want.path, Reason: reason})
+	}
+	want.flag = kept
+	if reason == ReasonHeld {
+		want = want.postpone(old)
+	}
 	return r.note(want)
+}
+
+// skipLink leaves a link out that leads outside, and what is in its place.
+func (r *run) skipLink(path string, old *record) error {
+	there, err := r.disk.look(path)
+	if err != nil {
+		return err
+	}
+	if there.info != nil && there.info.IsDir() {
+		r.spared.add(path)
+	}
+	r.mu.Lock()
+	r.result.skip(path)
+	r.tell(Event{Event: EventSkipped, Path: path, Reason: ReasonOutside})
+	r.mu.Unlock()
+	note := record{path: path, kind: nothing}
+	if old != nil && old.isOurs() {
+		note = *old
+	}
+	note.flag = skipped
+	return r.note(note)
 }
 
 func (r *run) chooseFolder(m unpack.Member) (unpack.Choice, error) {
@@ -119,46 +186,72 @@ func (r *run) chooseFolder(m unpack.Member) (unpack.Choice, error) {
 	if err != nil {
 		return skip, err
 	}
-	folder := record{path: m.Path + "/", kind: directory}
+	folder := record{path: m.Path + "/", kind: directory, flag: brought}
+	if r.options.DryRun && p != isFolder {
+		folder.flag = previewed
+	}
 	if p != obstructed {
-		return unpack.Choice{}, r.note(folder)
+		if r.links[m.Path] { // what was there before the link
+			err = r.removeBelow(m.Path)
+		}
+		if !r.isWhole() { // there may have been a file, of which a difference says no more
+			err = errors.Join(err, r.note(record{path: m.Path, kind: nothing, flag: gone}))
+		}
+		return unpack.Choice{}, errors.Join(err, r.note(folder))
 	}
 	there, err := r.disk.look(m.Path)
 	if err != nil || there.obstructed {
 		return skip, err
 	}
-	old, err := r.find(m.Path)
-	if err != nil {
+	if cleared, err := r.clear(m.Path, there); !cleared || err != nil {
 		return skip, err
-	}
-	mine, err := r.wrote(old, there)
-	if err != nil {
-		return skip, err
-	}
-	if !mine && !r.options.Force {
-		r.keep(m.Path, ReasonInTheWay)
-		return skip, nil
 	}
 	r.disk.set(m.Path, missing)
-	gone := record{path: m.Path, kind: plainFile, gone: true}
-	return unpack.Choice{Replace: true}, errors.Join(r.note(gone), r.note(folder))
+	return unpack.Choice{}, r.note(folder)
 }
 
-func (r *run) chooseOverFolder(want record, content io.Reader) (unpack.Choice, error) {
-	if err := r.removeBelow(want.path); err != nil {
+// clear removes the file that is where a folder comes.
+func (r *run) clear(path string, there found) (bool, error) {
+	old, err := r.find(path)
+	if err != nil {
+		return false, err
+	}
+	ours, err := r.wrote(old, there)
+	if err != nil {
+		return false, err
+	}
+	if !ours && !r.options.forces(path) {
+		r.keep(Event{Path: path, Reason: ReasonInTheWay})
+		return false, nil
+	}
+	if r.options.DryRun {
+		return true, r.note(record{path: path, kind: plainFile, flag: gone})
+	}
+	stays, err := r.unpacker.Remove([]unpack.Removal{{Path: path, Yields: r.yields(old, there.info)}}, nil)
+	for _, s := range stays {
+		r.keep(Event{Path: path, Reason: ReasonInTheWay, Copy: s.Copy})
+	}
+	return len(stays) == 0, err
+}
+
+func (r *run) chooseOverFolder(want record, old *record, content io.Reader) (unpack.Choice, error) {
+	gone, err := r.removeFolder(want.path)
+	if err != nil {
 		return skip, err
 	}
-	empty := r.options.DryRun
-	if !empty {
-		var err error
-		if empty, err = r.disk.isEmpty(want.path); err != nil {
-			return skip, err
+	there, err := r.disk.look(want.path)
+	switch {
+	case err != nil:
+		return skip, err
+	case gone || there.info == nil:
+		return unpack.Choice{Yields: r.yields(old, nil)}, nil
+	case r.options.forces(want.path):
+		in, err := r.disk.contents(want.path)
+		if err != nil || !in.repository {
+			return unpack.Choice{Yields: r.yields(nil, there.info)}, err
 		}
 	}
-	if !empty {
-		return skip, r.keepOther(want, content, ReasonInTheWay)
-	}
-	return unpack.Choice{Replace: true}, nil
+	return skip, r.stay(want, old, content, ReasonInTheWay)
 }
 
 // compare reports whether the disk has what is wanted, which gets the id and the time of
@@ -187,7 +280,7 @@ const heldAtOnce = 1 << 20
 
 // hold reads a content before it is decided about. It returns all of it again, for what
 // may write, and the id.
-func (r *run) hold(size int64, content io.Reader) (io.Reader, unpack.ID, error) {
+func (r *run) hold(size int64, content io.Reader) (io.ReadSeeker, unpack.ID, error) {
 	sum := unpack.NewHash(size)
 	if size <= heldAtOnce {
 		if r.buffer == nil {
@@ -196,10 +289,6 @@ func (r *run) hold(size int64, content io.Reader) (io.Reader, unpack.ID, error) 
 		held := r.buffer[:size]
 		_, err := io.ReadFull(io.TeeReader(content, sum), held)
 		return bytes.NewReader(held), unpack.ID(sum.Sum(nil)), err
-	}
-	if r.options.DryRun {
-		_, err := io.Copy(sum, content)
-		return nil, unpack.ID(sum.Sum(nil)), err
 	}
 	file, err := os.Create(r.path(heldName))
 	if err != nil {

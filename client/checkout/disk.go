@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/swap"
 )
 
 // disk is what the folder has. It is asked in the order of paths, and remembers the
@@ -133,11 +134,17 @@ func (d *disk) has(r record, there found, written int64) (bool, error) {
 		return true, nil
 	case r.kind != link && there.info.Size() != r.size:
 		return false, nil
-	case r.kind != link && there.info.ModTime().UnixNano() == r.mtime && !r.isRacy(written):
+	case r.kind != link && r.hasTimes(there.info) && !r.isRacy(written):
 		return true, nil
 	}
 	id, err := d.identify(r.path, there.info)
 	return id == r.id, err
+}
+
+// hasTimes reports whether a file was not changed since the record was made, as far as
+// times tell. A program may set that of modification, and no other.
+func (r record) hasTimes(info fs.FileInfo) bool {
+	return info.ModTime().UnixNano() == r.mtime && (r.ctime == 0 || r.ctime == swap.ChangeTime(info))
 }
 
 // kindOfFile is 0 for what no run writes.
@@ -156,11 +163,11 @@ func kindOfFile(info fs.FileInfo) kind {
 	}
 }
 
-// refresh gives a record that was racy the time that its file has, if that is the
+// refresh gives a record that was racy the times that its file has, if that is the
 // same, and else none.
 func (d *disk) refresh(r *record) error {
-	r.mtime = 0
-	if r.kept || r.kind == link || r.kind == directory {
+	r.mtime, r.ctime = 0, 0
+	if !r.isFile() {
 		return nil
 	}
 	there, err := d.look(r.path)
@@ -169,9 +176,28 @@ func (d *disk) refresh(r *record) error {
 	}
 	same, err := d.has(*r, there, 0)
 	if same {
-		r.mtime = there.info.ModTime().UnixNano()
+		r.setTimes(there.info)
 	}
 	return err
+}
+
+// complete gives a record of a run the time that the system gave its file with the name.
+func (d *disk) complete(r *record) error {
+	if !r.isFile() || r.ctime != 0 {
+		return nil
+	}
+	there, err := d.look(r.path)
+	if err == nil && there.info != nil && there.info.Size() == r.size && there.info.ModTime().UnixNano() == r.mtime {
+		r.setTimes(there.info)
+	}
+	return err
+}
+
+// isFile reports whether the times of what a run has put there tell of changes.
+func (r record) isFile() bool { return r.isOurs() && (r.kind == plainFile || r.kind == executable) }
+
+func (r *record) setTimes(info fs.FileInfo) {
+	r.mtime, r.ctime = info.ModTime().UnixNano(), swap.ChangeTime(info)
 }
 
 // identify computes the id of a file or a link.
@@ -199,16 +225,39 @@ func (d *disk) target(at string) (string, error) {
 	return filepath.ToSlash(target), err
 }
 
-// isEmpty reports whether a folder has nothing in it, or is gone.
-func (d *disk) isEmpty(at string) (bool, error) {
-	dir, err := os.Open(d.at(at))
+// contents are what a folder has in it, at any depth.
+type contents struct {
+	files      int      // and links
+	hollow     []string // folders with nothing in them
+	repository bool     // there is a .git
+}
+
+// isEmpty reports whether nothing is in the folder, or it is not there.
+func (c contents) isEmpty(at string) bool {
+	return c.files == 0 && (len(c.hollow) == 0 || c.hollow[0] == at)
+}
+
+func (d *disk) contents(at string) (c contents, err error) {
+	entries, err := os.ReadDir(d.at(at))
 	if err != nil {
-		return isAbsent(err), notAbsent(err)
+		return c, notAbsent(err)
 	}
-	defer func() { _ = dir.Close() }() // only read from
-	_, err = dir.Readdirnames(1)
-	if errors.Is(err, io.EOF) {
-		return true, nil
+	if len(entries) == 0 {
+		c.hollow = []string{at}
 	}
-	return false, err
+	for _, e := range entries {
+		c.repository = c.repository || strings.EqualFold(e.Name(), ".git")
+		if !e.IsDir() {
+			c.files++
+			continue
+		}
+		below, err := d.contents(at + "/" + e.Name())
+		if err != nil {
+			return c, err
+		}
+		c.files += below.files
+		c.hollow = append(c.hollow, below.hollow...)
+		c.repository = c.repository || below.repository
+	}
+	return c, nil
 }

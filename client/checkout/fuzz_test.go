@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/repomcp/repomcp/client"
 )
 
 // FuzzRecord: a record that is accepted is the same when it is written again.
@@ -35,7 +37,7 @@ func FuzzState(f *testing.F) {
 	whole = (record{path: "a", kind: plainFile}).appendTo(whole)
 	f.Add(whole)
 	f.Fuzz(func(t *testing.T, content []byte) {
-		folder := &folder{options: Options{Dir: t.TempDir()}}
+		folder := &folder{state: filepath.Join(t.TempDir(), stateFolder)}
 		if err := os.Mkdir(filepath.Dir(folder.path(stateName)), 0o750); err != nil {
 			t.Fatal(err)
 		}
@@ -57,11 +59,14 @@ func FuzzState(f *testing.F) {
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"head":"x","base":"y","deleted":["a%20b"],"more":{"x":[1,{"y":null}]}}`))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		d := json.NewDecoder(bytes.NewReader(content))
-		if err := eachMember(d, func(string) error { return pass(d) }); err != nil {
+		m := newManifest(bytes.NewReader(content))
+		if err := m.eachMember(func(string) error { return m.pass() }); err != nil {
+			if !errors.Is(err, client.ErrDamaged) {
+				t.Fatalf("not a typed error: %v", err)
+			}
 			return
 		}
-		if end := d.InputOffset(); !json.Valid(content[:end]) {
+		if end := m.json.InputOffset(); !json.Valid(content[:end]) {
 			t.Fatalf("%q was read as a manifest", content[:end])
 		}
 	})

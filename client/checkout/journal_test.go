@@ -10,6 +10,7 @@ import (
 
 // TestJournalsAreSorted reads one in no order at all, in which paths come twice.
 func TestJournalsAreSorted(t *testing.T) {
+	flags := []flag{gone, brought}
 	for _, count := range []int{0, 1, sortedAtOnce, 2*sortedAtOnce + 1, 7*sortedAtOnce/2 + 3} {
 		j, err := createJournal(filepath.Join(t.TempDir(), "journal"))
 		if err != nil {
@@ -19,7 +20,7 @@ func TestJournalsAreSorted(t *testing.T) {
 		for round := range int64(2) {
 			for _, n := range random.Perm(count) {
 				if err := j.add(record{path: fmt.Sprintf("%09d", n), kind: plainFile, size: round,
-					gone: n%2 == 0}); err != nil {
+					flag: flags[n%2]}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -33,7 +34,7 @@ func TestJournalsAreSorted(t *testing.T) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil || r.path != fmt.Sprintf("%09d", n) || r.size != 1 || r.gone != (n%2 == 0) {
+			if err != nil || r.path != fmt.Sprintf("%09d", n) || r.size != 1 || r.flag != flags[n%2] {
 				t.Fatalf("record %d is %+v, %v", n, r, err)
 			}
 		}
@@ -48,8 +49,9 @@ func TestJournalsAreSorted(t *testing.T) {
 
 func TestRecordsKeepEveryByte(t *testing.T) {
 	for _, want := range []record{
-		{path: "a b\n\xff", kind: executable, size: 1 << 40, mtime: -1, kept: true},
-		{path: "folder/", kind: directory, gone: true},
+		{path: "a b\n\xff", kind: executable, size: 1 << 40, mtime: -1, ctime: 5, flag: kept},
+		{path: "folder/", kind: directory, flag: gone, aside: ".repomcp-tmp-x-1"},
+		{path: "a/b", kind: nothing, flag: skipped},
 	} {
 		text := want.appendTo(nil)
 		if got, err := parseRecord(text[:len(text)-1]); err != nil || got != want {

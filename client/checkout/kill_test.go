@@ -28,7 +28,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	p.sync(nil)
 	s := &story{place: p, random: newRandom(1), counts: map[string]int{}}
 	before, now := p.archived(), tree(nil)
-	for i := range gittest.Volume(8, 60) {
+	for i := range gittest.Volume(6, 60) {
 		p.commit(manyFiles(fmt.Sprint("version ", i, " "))...)
 		now = p.archived()
 		s.kill()
@@ -71,7 +71,7 @@ func TestKilledAtEachPointOfAnUpdate(t *testing.T) {
 	to := func(version int) { p.repo.Git("update-ref", "refs/heads/main", commits[version]) }
 	to(0)
 	p.sync(nil)
-	points, now, mixed, bytes := gittest.Volume(50, 400), 0, 0, int(p.replies())
+	points, now, mixed, bytes := gittest.Volume(36, 400), 0, 0, int(p.replies())
 	for i := range points {
 		now = 1 - now
 		to(now)

@@ -25,3 +25,9 @@ func lock(folder string) (*os.File, error) {
 	}
 	return file, nil
 }
+
+// unlock gives the folder free also where a process that is being started has the file
+// for a moment.
+func unlock(file *os.File) error {
+	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+}

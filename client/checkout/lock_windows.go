@@ -26,3 +26,5 @@ func lock(folder string) (*os.File, error) {
 	}
 	return file, nil
 }
+
+func unlock(file *os.File) error { return file.Close() }

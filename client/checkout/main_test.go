@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,6 +49,7 @@ func syncAsChild() {
 	if err == nil {
 		_, err = Sync(context.Background(), c, Options{
 			Repository: "app", Ref: "main", Dir: os.Getenv(childFolder), Plain: os.Getenv(childPlain) != "",
+			IntoExisting: true,
 		})
 	}
 	if err != nil {
@@ -113,6 +115,23 @@ func (p *place) write(path, content string) {
 		p.t.Fatal(err)
 	}
 	if err := os.WriteFile(at, []byte(content), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// changeTime is in a record, behind the time of modification.
+var changeTime = regexp.MustCompile(` (\d+)/\d+ `)
+
+// forgetChangeTimes makes the state that of a system that has no such times, as after
+// damage of the disk, which changes none.
+func (p *place) forgetChangeTimes() {
+	p.t.Helper()
+	at := filepath.Join(p.dir, stateFolder, stateName)
+	state, err := os.ReadFile(at)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(at, changeTime.ReplaceAll(state, []byte(" $1 ")), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -31,8 +31,9 @@ type story struct {
 }
 
 func TestRandomLives(t *testing.T) {
+	gittest.Long(t)
 	counts := make(map[string]int)
-	for seed := range gittest.Volume(4, 100) {
+	for seed := range gittest.Volume(3, 100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := &story{place: newPlace(t), random: newRandom(seed), files: map[string]gittest.File{}, edits: tree{},
 				counts: counts}
@@ -76,6 +77,7 @@ func (s *story) chapter() {
 	}
 	s.server.cut(0, 0)
 	o := s.options()
+	o.IntoExisting = true
 	if s.random.IntN(8) == 0 {
 		o.Verify = true
 	}
@@ -233,7 +235,9 @@ func (s *story) breakOff() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := Sync(s.t.Context(), c, s.options()); err != nil {
+	o := s.options()
+	o.IntoExisting = true
+	if _, err := Sync(s.t.Context(), c, o); err != nil {
 		s.counts["cut"]++
 	}
 	s.server.cut(0, 0)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"runtime"
 	"strconv"
 	"strings"
@@ -24,36 +25,56 @@ const (
 	executable kind = 'x'
 	link       kind = 'l'
 	directory  kind = 'd'
+	// nothing is what a path has where a run has put nothing yet.
+	nothing kind = '-'
+)
+
+// flag is what a record says of its path.
+type flag byte
+
+const (
+	// brought is what a run has put there, or found there.
+	brought flag = '='
+	// kept is what the commit has, where the folder has what the user made of it.
+	kept flag = 'k'
+	// accepted is likewise, and the user wants it so.
+	accepted flag = 'm'
+	// postponed is what a run had put there before: what the commit has comes later.
+	postponed flag = 'p'
+	// skipped is likewise, where the commit has a link that leads outside.
+	skipped flag = 's'
+	// gone, in a journal, is what a run has removed.
+	gone flag = '-'
+	// previewed is what a run would have brought that is a dry one.
+	previewed flag = '?'
 )
 
 // record is what a path has from a run. Those of a folder end in a slash; so the
 // order of an archive's members is that of the bytes of their paths.
 type record struct {
-	path string
-	kind kind
-	// kept says that the path should have this, but has what somebody made of it.
-	kept bool
-	// gone, in a journal, says that a run has removed what was there.
-	gone  bool
+	path  string
+	kind  kind
+	flag  flag
 	id    unpack.ID
 	size  int64
 	mtime int64 // in nanoseconds since 1970; 0 where it says nothing
+	// ctime is when the file was changed last, in the same unit, as the system has it.
+	ctime int64
+	// aside, in a journal, is the name beside the path under which a file waits for it,
+	// or lies that had it; "" where that is over.
+	aside string
 }
 
-// appendTo writes the record in its only form: flags, id, size, time and path, with
+// appendTo writes the record in its only form: flags, id, size, times and path, with
 // blanks between, and a NUL, which no path has.
 func (r record) appendTo(b []byte) []byte {
-	flag := byte('=')
-	switch {
-	case r.gone:
-		flag = '-'
-	case r.kept:
-		flag = 'k'
-	}
-	b = append(b, flag, byte(r.kind), ' ')
-	b = hex.AppendEncode(b, r.id[:])
+	b = append(append(b, byte(r.flag), byte(r.kind)), r.aside...)
+	b = hex.AppendEncode(append(b, ' '), r.id[:])
 	b = strconv.AppendInt(append(b, ' '), r.size, 10)
 	b = strconv.AppendInt(append(b, ' '), r.mtime, 10)
+	if r.ctime != 0 {
+		b = strconv.AppendInt(append(b, '/'), r.ctime, 10)
+	}
 	return append(append(append(b, ' '), r.path...), 0)
 }
 
@@ -62,26 +83,48 @@ func parseRecord(text []byte) (r record, err error) {
 	flags, rest, _ := bytes.Cut(text, []byte{' '})
 	id, rest, _ := bytes.Cut(rest, []byte{' '})
 	size, rest, _ := bytes.Cut(rest, []byte{' '})
-	mtime, path, ok := bytes.Cut(rest, []byte{' '})
-	if !ok || len(flags) != 2 || len(id) != 2*len(r.id) {
+	times, path, ok := bytes.Cut(rest, []byte{' '})
+	if !ok || len(flags) < 2 || len(id) != 2*len(r.id) {
 		return r, fmt.Errorf("%w: %.40q", ErrState, text)
 	}
-	r.gone, r.kept, r.kind, r.path = flags[0] == '-', flags[0] == 'k', kind(flags[1]), string(path)
+	r.flag, r.kind, r.path = flag(flags[0]), kind(flags[1]), string(path)
+	if len(flags) > 2 {
+		r.aside = string(flags[2:])
+	}
 	_, idErr := hex.Decode(r.id[:], id)
 	r.size, err = strconv.ParseInt(string(size), 10, 64)
-	var timeErr error
-	r.mtime, timeErr = strconv.ParseInt(string(mtime), 10, 64)
-	if idErr != nil || err != nil || timeErr != nil {
-		return r, fmt.Errorf("%w: %w", ErrState, errors.Join(idErr, err, timeErr))
+	mtime, ctime, both := bytes.Cut(times, []byte{'/'})
+	var mtimeErr, ctimeErr error
+	r.mtime, mtimeErr = strconv.ParseInt(string(mtime), 10, 64)
+	if both {
+		r.ctime, ctimeErr = strconv.ParseInt(string(ctime), 10, 64)
+	}
+	if err := errors.Join(idErr, err, mtimeErr, ctimeErr); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	return r, nil
+}
+
+// isPending reports whether a run looks at the path again that brings nothing for it.
+func (r record) isPending() bool {
+	return r.flag == kept || r.flag == postponed || r.flag == skipped
+}
+
+// isOurs reports whether the record is of what a run has put there.
+func (r record) isOurs() bool {
+	return r.flag == brought || r.flag == postponed || r.flag == skipped
 }
 
 func (r record) name() string { return strings.TrimSuffix(r.path, "/") }
 
 func recordOf(w unpack.Written) record {
-	r := record{path: w.Path, kind: plainFile, id: w.ID, size: w.Size, mtime: w.ModTime.UnixNano()}
+	r := record{path: w.Path, kind: plainFile, flag: brought, id: w.ID, size: w.Size, mtime: w.ModTime.UnixNano()}
+	if w.Aside != "" {
+		r.aside = path.Base(w.Aside)
+	}
 	switch {
+	case w.Kind == unpack.Nothing:
+		r.flag, r.mtime = gone, 0
 	case w.Kind == unpack.Symlink:
 		r.kind = link
 	case isExecutable(w.Mode):

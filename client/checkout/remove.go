@@ -1,145 +1,101 @@
 package checkout
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"net/url"
+	"slices"
+	"strings"
 
-	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/unpack"
 )
 
-const (
-	// manifestPath is the first member of a difference.
-	manifestPath = stateFolder + "/manifest.json"
-	// removedAtOnce bounds the memory of paths that are to be removed.
-	removedAtOnce = 8192
-)
+// removedAtOnce bounds the memory of paths that are to be removed.
+const removedAtOnce = 8192
 
-// readManifest removes what a difference lists as deleted. What it lists besides
-// comes as members.
-func (r *run) readManifest(content io.Reader) error {
-	r.delta = true
-	d := json.NewDecoder(content)
-	var base string
-	err := eachMember(d, func(key string) error {
-		switch key {
-		case "head":
-			return d.Decode(&r.head)
-		case "base":
-			if err := d.Decode(&base); err != nil {
-				return err
-			}
-			if base != r.base {
-				return fmt.Errorf("%w: it is the difference from %s", client.ErrDamaged, base)
-			}
-			return nil
-		case "deleted":
-			return r.removeListed(d)
-		default:
-			return pass(d)
+// paths are some of the folder. What there are more of than removedAtOnce has no part.
+type paths map[string]bool
+
+func (p paths) add(path string) {
+	if len(p) < removedAtOnce {
+		p[path] = true
+	}
+}
+
+// cover reports whether a path, or a folder that it is in, is one of them.
+func (p paths) cover(path string) bool {
+	for len(p) > 0 && path != "" {
+		if p[path] {
+			return true
 		}
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+	}
+	return false
+}
+
+// findSkipped finds the links that earlier runs have skipped.
+func (f *folder) findSkipped() (paths, error) {
+	links := paths{}
+	if f.header.Kept == 0 {
+		return links, nil
+	}
+	return links, f.each(func(w record) error {
+		if w.flag == skipped {
+			links.add(w.path)
+		}
+		return nil
 	})
-	if err == nil && base == "" {
-		err = fmt.Errorf("%w: the difference has no base", client.ErrDamaged)
-	}
-	if isMalformed(err) {
-		err = fmt.Errorf("%w: %w", client.ErrDamaged, err)
-	}
+}
+
+// removeFolder removes what runs wrote in a folder, and it. It reports whether nothing
+// is left in it.
+func (r *run) removeFolder(path string) (empty bool, err error) {
+	removed, err := r.removeCounted(func(w record) bool { return below(w.path, path) }, isInside(path))
 	if err != nil {
-		return fmt.Errorf("%s: %w", manifestPath, err)
+		return false, err
 	}
-	_, err = io.Copy(io.Discard, content)
-	return err
+	left, err := r.disk.contents(path)
+	if err != nil || !r.options.DryRun {
+		return left.isEmpty(path), err
+	}
+	// All is still there: what would not be?
+	if left.files != removed {
+		return false, nil
+	}
+	for _, folder := range left.hollow {
+		known, err := r.find(folder + "/")
+		if err != nil || known == nil && folder != path {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
-// isMalformed tells the errors of a text that is no manifest from those of reading it.
-func isMalformed(err error) bool {
-	syntax, kind, escape := (*json.SyntaxError)(nil), (*json.UnmarshalTypeError)(nil), url.EscapeError("")
-	return errors.As(err, &syntax) || errors.As(err, &kind) || errors.As(err, &escape)
-}
-
-// eachMember reads an object of JSON without holding it.
-func eachMember(d *json.Decoder, read func(key string) error) error {
-	if t, err := d.Token(); err != nil {
-		return err
-	} else if t != json.Delim('{') {
-		return client.ErrDamaged
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return err
-		}
-		if err := read(fmt.Sprint(key)); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
-}
-
-// pass reads over a value.
-func pass(d *json.Decoder) error {
-	for depth := 0; ; {
-		t, err := d.Token()
-		if err != nil {
-			return err
-		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
-}
-
-func (r *run) removeListed(d *json.Decoder) error {
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	for d.More() {
-		listed := make(map[string]bool)
-		for d.More() && len(listed) < removedAtOnce {
-			var escaped string
-			if err := d.Decode(&escaped); err != nil {
-				return err
-			}
-			path, err := url.PathUnescape(escaped)
-			if err != nil {
-				return err
-			}
-			listed[path] = true
-		}
-		if err := r.removeThose(func(w record) bool { return listed[w.path] }, anyFolder); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
-}
-
-// removeBelow removes what runs wrote in a folder, and it. Those above are about to
-// be written to.
+// removeBelow removes what runs wrote in a folder, and it, unless a user has put
+// something there.
 func (r *run) removeBelow(folder string) error {
-	inside := func(path string) bool { return below(path+"/", folder) }
-	return r.removeThose(func(w record) bool { return below(w.path, folder) }, inside)
+	return r.removeThose(func(w record) bool { return below(w.path, folder) }, isInside(folder))
+}
+
+// isInside tells a folder and those below it from those above, which are about to be
+// written to.
+func isInside(folder string) func(string) bool {
+	return func(path string) bool { return below(path+"/", folder) }
 }
 
 func (r *run) removeThose(chosen func(record) bool, owns func(folder string) bool) error {
+	_, err := r.removeCounted(chosen, owns)
+	return err
+}
+
+func (r *run) removeCounted(chosen func(record) bool, owns func(folder string) bool) (removed int, err error) {
 	remover := newRemover(r, owns)
-	err := r.each(func(w record) error {
+	err = r.each(func(w record) error {
 		if !chosen(w) {
 			return nil
 		}
 		return remover.add(w)
 	})
-	return errors.Join(err, remover.flush())
+	err = errors.Join(err, remover.flush())
+	return remover.removed, err
 }
 
 // removeStale removes what the state has and the archive, which was a whole one,
@@ -153,10 +109,11 @@ func (r *run) removeStale() error {
 		return nil // it was the first run
 	}
 	defer s.close()
-	remover := newRemover(r, anyFolder)
+	r.seeFolder(unpack.Member{})
+	remover := newRemover(r, func(folder string) bool { return !r.hollow[folder] })
 	// What is added to the journal meanwhile is of paths that were passed.
 	err = merge(s, newSorted(r.journal.file), func(old, change *record) error {
-		if change != nil {
+		if change != nil || r.spared.cover(old.path) {
 			return nil
 		}
 		return remover.add(*old)
@@ -166,10 +123,11 @@ func (r *run) removeStale() error {
 
 // remover removes paths in their order, some at once.
 type remover struct {
-	run   *run
-	disk  *disk
-	paths []string
-	owns  func(folder string) bool // that may go when nothing is in it
+	run     *run
+	disk    *disk
+	chosen  []unpack.Removal
+	owns    func(folder string) bool // that may go when nothing is in it
+	removed int                      // files and links
 }
 
 // anyFolder that becomes empty goes: no commit has an empty one.
@@ -179,57 +137,70 @@ func newRemover(r *run, owns func(folder string) bool) *remover {
 	return &remover{run: r, disk: newDisk(r.options.Dir), owns: owns}
 }
 
+// add removes what a record is of, unless a user has changed it: that is no longer
+// followed.
 func (m *remover) add(w record) error {
 	there, err := m.disk.look(w.name())
 	if err != nil {
 		return err
 	}
-	r, mine := m.run, false
-	if w.kind == directory {
-		mine = there.info != nil && there.info.IsDir()
-	} else if mine, err = r.wrote(&w, there); err != nil {
+	r, unfollowed := m.run, w
+	unfollowed.flag = gone
+	isFolder := there.info != nil && there.info.IsDir()
+	if w.kind == directory || isFolder || there.info == nil || w.kind == nothing {
+		if w.kind == directory && isFolder {
+			m.chosen = append(m.chosen, unpack.Removal{Path: w.path})
+		}
+		return r.note(unfollowed)
+	}
+	switch reason, err := r.refusal(w.path, &w, there); {
+	case err != nil:
 		return err
+	case reason != "":
+		if reason == ReasonEdited {
+			reason = ReasonDeleted
+		}
+		r.keep(Event{Path: w.path, Reason: reason})
+		return r.note(unfollowed)
+	case r.options.DryRun:
+		m.tellRemoved(w.path)
+		return r.note(unfollowed)
 	}
-	gone := w
-	gone.gone = true
-	if err := r.note(gone); err != nil {
-		return err
-	}
-	other := there.info != nil && !there.info.IsDir() && w.kind != directory
-	switch {
-	case mine || other && r.options.Force:
-	case other:
-		r.keep(w.path, ReasonDeleted)
-		return nil
-	default:
-		return nil
-	}
-	m.paths = append(m.paths, w.path)
-	if w.kind != directory {
-		r.deleted(w.path)
-	}
-	if len(m.paths) < removedAtOnce {
+	// The journal has it by the time when it is removed.
+	m.chosen = append(m.chosen, unpack.Removal{Path: w.path, Yields: r.yields(&w, there.info)})
+	if len(m.chosen) < removedAtOnce {
 		return nil
 	}
 	return m.flush()
 }
 
-func (r *run) deleted(path string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.result.Deleted++
-	r.tell(Event{Event: EventDelete, Path: path})
+func (m *remover) tellRemoved(path string) {
+	m.removed++
+	m.run.tellDeleted(path)
 }
 
 // flush removes the paths that were added, and the folders above them that have
 // nothing in them now.
 func (m *remover) flush() error {
-	paths := m.paths
-	m.paths = nil
+	chosen := m.chosen
+	m.chosen = nil
 	m.run.disk.forget()
-	if len(paths) == 0 || m.run.options.DryRun {
+	if len(chosen) == 0 || m.run.options.DryRun {
 		return nil
 	}
 	m.disk.forget()
-	return m.run.unpacker.Remove(paths, m.owns)
+	stays, err := m.run.unpacker.Remove(chosen, m.owns)
+	for _, s := range stays {
+		m.run.keep(Event{Path: s.Written.Path, Reason: ReasonDeleted, Copy: s.Copy})
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range chosen {
+		stayed := slices.ContainsFunc(stays, func(s unpack.Stay) bool { return s.Written.Path == c.Path })
+		if !stayed && !strings.HasSuffix(c.Path, "/") {
+			m.tellRemoved(c.Path)
+		}
+	}
+	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,18 +18,18 @@ import (
 )
 
 // attempts are those of a run whose archive comes damaged, or breaks where it cannot
-// be gone on with: that may be different the next time.
+// be gone on with, or whose folder changes meanwhile: that may be different the next time.
 const attempts = 3
 
 // sync is one run. now is the state of the ref, if that is known.
 func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
 	for left := attempts - 1; ; left-- {
 		result, err := f.attempt(ctx, c, now)
-		if err == nil || left == 0 || ctx.Err() != nil || !begunAnew(err) {
+		if err == nil || left == 0 || ctx.Err() != nil || !isBegunAnew(err) {
 			return result, err
 		}
 		f.unpatched = f.unpatched || errors.Is(err, unpack.ErrPatch)
-		f.tell(Event{Event: EventRetry, Error: err.Error()})
+		f.tell(failure(EventRetry, err))
 		now = nil // it may have been wrong
 	}
 }
@@ -37,11 +37,14 @@ func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) 
 // nothingNew is more than an archive without changes has, in bytes.
 const nothingNew = 64 << 10
 
-// begunAnew tells the errors of an archive that another attempt may bring whole.
-func begunAnew(err error) bool {
+// isBegunAnew tells the errors that another attempt may not have.
+func isBegunAnew(err error) bool {
+	refused, ok := errors.AsType[*unpack.RefusedError](err)
 	switch {
-	case errors.Is(err, client.ErrNotResumed):
-		return true
+	case ok: // a user has made a file where a folder is needed
+		return refused.Reason == unpack.InTheWay || refused.Reason == unpack.ThroughLink
+	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), isAbsent(err):
+		return true // the last where a user has removed a folder that was written to
 	case errors.Is(err, client.ErrNetwork): // package client has tried again
 		return false
 	default:
@@ -50,10 +53,8 @@ func begunAnew(err error) bool {
 }
 
 func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
-	if f.lock != nil {
-		if err := f.recover(); err != nil {
-			return Result{}, err
-		}
+	if err := f.recover(); err != nil {
+		return Result{}, err
 	}
 	s, err := f.readState()
 	if err != nil {
@@ -61,16 +62,11 @@ func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.Stat
 	}
 	s.close()
 	f.header = s.header
-	if _, err := os.Lstat(f.path(journalName)); err == nil {
-		f.header.Commit = "" // a dry run does not bring it in order
+	if err := f.accept(); err != nil {
+		return Result{}, err
 	}
 	result, err := f.update(ctx, c, now)
-	if errors.Is(err, errAppeared) {
-		return f.attempt(ctx, c, now) // as into a folder that has files
-	}
-	if result.Kept == nil {
-		result.Kept = []string{}
-	}
+	result.Kept, result.Skipped = notNil(result.Kept), notNil(result.Skipped)
 	if err != nil {
 		return result, err
 	}
@@ -78,9 +74,17 @@ func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.Stat
 	return result, nil
 }
 
+// notNil is for JSON, where a list without anything is a list.
+func notNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
 func (f *folder) update(ctx context.Context, c *client.Client, now *client.State) (result Result, err error) {
 	o, base := f.options, f.header.Commit
-	if !f.header.fits(o) {
+	if !f.header.fits(o) || o.isComposed() && o.Verify {
 		return f.take(ctx, c, o.Ref, "", nil)
 	}
 	switch {
@@ -96,12 +100,8 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 	default:
 		result = Result{Commit: base, Base: base}
 	}
-	if err != nil {
+	if err != nil || result.Full || !o.Verify && len(o.Theirs) == 0 && f.header.Kept == 0 {
 		return result, err
-	}
-	seen := result.Commit != base && (result.Full || f.lock == nil)
-	if !o.Verify && (seen || f.header.Kept == 0) {
-		return result, nil
 	}
 	return f.check(ctx, c, result)
 }
@@ -109,15 +109,23 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 // run is one archive on its way into the folder.
 type run struct {
 	*folder
-	base     string   // the commit that the archive may be a difference from, or ""
-	head     string   // that which a difference leads to
-	some     []string // paths that are all that is asked for; nil: everything
-	old      cursor   // of the state, before the run
-	disk     *disk
-	delta    bool // the archive is a difference
-	buffer   []byte
-	unpacker *unpack.Unpacker
-	scratch  string // of a dry run: what it unpacks into, and its journal
+	base      string   // the commit that the archive may be a difference from, or ""
+	announced string   // the commit of the archive, or "" where the server does not say it
+	head      string   // that which a difference leads to
+	some      []string // paths that are all that is asked for; nil: everything
+	old       cursor   // of the state, before the run
+	links     paths    // those that were skipped before
+	disk      *disk
+	delta     bool // the archive is a difference
+	buffer    []byte
+	unpacker  *unpack.Unpacker
+	// replaced are folders that something else takes the place of: what is in them
+	// is removed when that comes, and not before.
+	replaced paths
+	entered  string // the member before, if it was a folder
+	hollow   paths  // folders of the archive with nothing in them
+	// spared are folders in whose place there is to be a link that was skipped.
+	spared paths
 	// fetch downloads a file of the head.
 	fetch func(path string) (*client.Download, error)
 
@@ -131,14 +139,12 @@ type run struct {
 func (f *folder) take(
 	ctx context.Context, c *client.Client, revision, base string, some []string,
 ) (_ Result, err error) {
-	r := &run{folder: f, base: base, some: some, disk: newDisk(f.options.Dir), result: Result{Base: base}}
-	name := f.path(journalName)
-	if f.lock == nil {
-		if r.scratch, err = os.MkdirTemp("", "repomcp-dry-run-*"); err != nil {
-			return r.result, err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(r.scratch)) }()
-		name = filepath.Join(r.scratch, journalName)
+	r := &run{
+		folder: f, base: base, some: some, disk: newDisk(f.options.Dir), replaced: paths{}, hollow: paths{},
+		spared: paths{}, result: Result{Base: base},
+	}
+	if f.options.isComposed() {
+		r.base = ""
 	}
 	s, err := f.readState()
 	if err != nil {
@@ -146,6 +152,9 @@ func (f *folder) take(
 	}
 	defer s.close()
 	r.old = cursor{records: s}
+	if r.links, err = f.findSkipped(); err != nil {
+		return r.result, err
+	}
 	r.fetch = func(path string) (*client.Download, error) { return c.Stream(ctx, r.file(path)) }
 	d, err := r.download(ctx, c, revision)
 	if err != nil {
@@ -158,17 +167,18 @@ func (f *folder) take(
 		r.result.Commit = base
 		return r.result, nil
 	}
+	r.announced = d.Commit
 	r.tell(Event{Event: EventStart, Commit: d.Commit, Base: r.base, Size: max(d.Size, 0)})
 	// Nothing was asked for in vain: from here on there is something to be recovered.
-	if r.journal, err = createJournal(name); err != nil {
+	if r.journal, err = createJournal(f.path(journalName)); err != nil {
 		return r.result, err
 	}
 	err = r.unpack(ctx, d)
 	if err == nil {
 		err = r.finish()
 	}
-	if err = errors.Join(err, r.journal.close()); err == nil && f.lock != nil {
-		err = os.Remove(name)
+	if err = errors.Join(err, r.journal.close()); err == nil {
+		err = os.Remove(f.path(journalName))
 	}
 	return r.result, err
 }
@@ -225,18 +235,28 @@ func (c *counted) Read(p []byte) (int, error) {
 	c.run.result.Bytes += int64(n)
 	if now := time.Now(); err != nil || now.Sub(c.told) >= progressEvery {
 		c.told = now
-		c.run.tell(Event{Event: EventProgress, Bytes: c.run.result.Bytes, Size: max(c.Size, 0)})
+		c.run.tellProgress(PhaseReceive, c.run.result, max(c.Size, 0))
 	}
 	return n, err
 }
 
+func (f *folder) tellProgress(phase string, so Result, size int64) {
+	f.tell(Event{
+		Event: EventProgress, Phase: phase, Bytes: so.Bytes, Size: size, Written: so.Written, Deleted: so.Deleted,
+	})
+}
+
 func (r *run) unpack(ctx context.Context, d *client.Download) error {
 	o := unpack.Options{
-		Choose: r.choose, Ready: r.ready, AllowExternalSymlinks: r.options.AllowExternalSymlinks,
+		Choose: r.choose, Comment: r.compareCommit, Ready: r.ready, Done: r.done, Stays: r.stays,
+		AllowExternalSymlinks: r.options.AllowExternalSymlinks,
 	}
 	dir := r.options.Dir
 	if r.options.DryRun {
-		dir, o.Choose = r.scratch, r.preview
+		o.Choose, dir = r.preview, r.path(previewName)
+		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+			return err
+		}
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -251,26 +271,47 @@ func (r *run) unpack(ctx context.Context, d *client.Download) error {
 	return errors.Join(err, root.Close())
 }
 
+// compareCommit refuses an archive that is of another commit than the server said.
+func (r *run) compareCommit(comment string) error {
+	switch {
+	case !isCommit(comment):
+		return fmt.Errorf("%w: its commit %.80q is none", client.ErrDamaged, comment)
+	case r.announced != "" && r.announced != comment:
+		return fmt.Errorf("%w: it is of the commit %s, and not of %s", client.ErrDamaged, comment, r.announced)
+	}
+	return nil
+}
+
+// isCommit reports whether a text has the form of an id of git.
+func isCommit(text string) bool {
+	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
+}
+
 // preview decides as a run does, and has nothing written.
 func (r *run) preview(m unpack.Member, content io.Reader) (unpack.Choice, error) {
 	choice, err := r.choose(m, content)
 	if err == nil && !choice.Skip && m.Kind != unpack.Folder {
-		err = r.noteWritten(record{path: m.Path, kind: kindOf(m), size: m.Size})
+		r.tellWritten(m.Path, m.Size)
+		err = r.note(record{path: m.Path, kind: kindOf(m), flag: previewed, size: m.Size})
 	}
 	return skip, err
 }
 
-func (r *run) ready(w unpack.Written) error { return r.noteWritten(recordOf(w)) }
-
-func (r *run) noteWritten(w record) error {
+func (r *run) tellWritten(path string, size int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Written++
-	r.tell(Event{Event: EventWrite, Path: w.path, Size: w.size})
-	return r.journal.add(w)
+	r.tell(Event{Event: EventWrite, Path: path, Size: size})
 }
 
-// note adds a record to the journal, and no event.
+func (r *run) tellDeleted(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Deleted++
+	r.tell(Event{Event: EventDelete, Path: path})
+}
+
+// note adds a record to the journal.
 func (r *run) note(w record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -278,40 +319,51 @@ func (r *run) note(w record) error {
 }
 
 // keep tells of what is not overwritten, or removed.
-func (r *run) keep(path, reason string) {
+func (r *run) keep(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.keep(path)
-	r.tell(Event{Event: EventKeep, Path: path, Reason: reason})
+	r.result.keep(e.Path)
+	e.Event = EventKeep
+	r.tell(e)
 }
 
-func (r *Result) keep(path string) {
-	if r.KeptCount++; len(r.Kept) < mostKept {
-		r.Kept = append(r.Kept, path)
+func (r *Result) keep(path string) { r.Kept, r.KeptCount = named(r.Kept, path), r.KeptCount+1 }
+
+func (r *Result) skip(path string) {
+	r.Skipped, r.SkippedCount = named(r.Skipped, path), r.SkippedCount+1
+}
+
+func named(list []string, path string) []string {
+	if len(list) < mostNamed {
+		list = append(list, path)
 	}
+	return list
 }
 
 // isWhole reports whether what the archive has not is not to be there.
 func (r *run) isWhole() bool { return !r.delta && r.some == nil }
 
-// keepAll adds what others have kept.
-func (r *Result) keepAll(others ...Result) {
-	all, most := slices.Clone(r.Kept), r.KeptCount
-	for _, other := range others {
-		all, most = append(all, other.Kept...), max(most, other.KeptCount)
+// addStaying adds what others have kept and skipped.
+func (r *Result) addStaying(others ...Result) {
+	for _, o := range others {
+		r.Kept, r.KeptCount = union(r.Kept, r.KeptCount, o.Kept, o.KeptCount)
+		r.Skipped, r.SkippedCount = union(r.Skipped, r.SkippedCount, o.Skipped, o.SkippedCount)
 	}
+}
+
+// union is of two lists of names, which may have been cut.
+func union(a []string, counted int, b []string, more int) ([]string, int) {
+	all := slices.Concat(a, b)
 	slices.Sort(all)
 	all = slices.Compact(all)
 	// Beyond the names there is no telling what both have.
-	r.Kept, r.KeptCount = all[:min(len(all), mostKept)], max(len(all), most)
+	return all[:min(len(all), mostNamed)], max(len(all), counted, more)
 }
 
 func (r *run) finish() error {
 	r.result.Full = r.isWhole()
-	if r.options.DryRun {
-		return nil
-	}
-	return r.replaceState(r.result.Commit, newSorted(r.journal.file), takeChange)
+	r.tellProgress(PhaseFinish, r.result, 0)
+	return r.replaceState(r.headerOf(r.result.Commit), newSorted(r.journal.file), takeChange)
 }
 
 // cursor finds records in the order of their paths.

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // built is the folder with the server, "" as long as no test needs it.
@@ -47,12 +49,15 @@ type server struct {
 	// stalled is closed when a connection has given all that it may, from where on it
 	// stays and gives nothing; nil: it ends.
 	stalled chan struct{}
+	// paused has a connection wait where it has given all that it may, until it is closed.
+	paused chan struct{}
 	// old is replaced in requests by another text of the same length, unless it is "".
 	old, other string
 }
 
 func serve(t *testing.T, root string) *server {
 	t.Helper()
+	gittest.Long(t)
 	binary, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +112,14 @@ func (s *server) stall(after int) <-chan struct{} {
 	return s.stalled
 }
 
+// pause has the next connection wait after some bytes of replies, and tells when it does.
+func (s *server) pause(after int) (reached <-chan struct{}, goOn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stalled, s.paused, s.cuts, s.after = make(chan struct{}), make(chan struct{}), 1, after
+	return s.stalled, func() { close(s.paused) }
+}
+
 // replace has a text of requests replaced by one of the same length.
 func (s *server) replace(old, other string) {
 	s.mu.Lock()
@@ -132,15 +145,15 @@ type request struct {
 }
 
 // limit is for the next connection: the bytes that it gives.
-func (s *server) limit() (bytes int64, stalled chan struct{}) {
+func (s *server) limit() (bytes int64, stalled, paused chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opens++
 	if s.cuts == 0 {
-		return 1 << 60, nil
+		return 1 << 60, nil, nil
 	}
 	s.cuts--
-	return int64(s.after), s.stalled
+	return int64(s.after), s.stalled, s.paused
 }
 
 func (s *server) run(listener net.Listener, running *sync.WaitGroup) {
@@ -159,10 +172,15 @@ func (s *server) run(listener net.Listener, running *sync.WaitGroup) {
 			_ = out.Close()
 		})
 		running.Go(func() {
-			limit, stalled := s.limit()
+			limit, stalled, paused := s.limit()
 			if n, _ := io.CopyN(in, out, limit); n == limit && stalled != nil {
 				close(stalled)
-				_, _ = io.Copy(io.Discard, out) // until the client has gone
+				if paused == nil {
+					_, _ = io.Copy(io.Discard, out) // until the client has gone
+				} else {
+					<-paused
+					_, _ = io.Copy(in, out)
+				}
 			}
 			_ = in.Close()
 			_ = out.Close()

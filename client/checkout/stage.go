@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/swap"
 )
 
 // stage is the folder that an archive is unpacked into before any of it is seen.
@@ -23,7 +24,7 @@ var errAppeared = errors.New("files appeared in the folder meanwhile")
 func (r *run) unpackInto(
 	ctx context.Context, in io.Reader, root *os.Root, o unpack.Options,
 ) (unpack.Report, error) {
-	if r.base == "" && r.isWhole() {
+	if r.base == "" && r.isWhole() && !r.options.DryRun {
 		empty, err := hasOnlyState(root)
 		if err != nil {
 			return unpack.Report{}, err
@@ -65,19 +66,24 @@ func (r *run) unpackAside(
 	return report, reveal(root)
 }
 
-// reveal moves what is at the top of the stage into the folder.
+// reveal moves what is at the top of the stage into the folder. What a user has put
+// there meanwhile stays.
 func reveal(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), stage)
 	if err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		if _, err := root.Lstat(entry.Name()); !isAbsent(err) {
-			return errors.Join(errAppeared, err)
-		}
+	folder, err := swap.Open(root, false)
+	if err != nil {
+		return err
 	}
+	defer func() { _ = folder.Close() }() // only read from
 	for _, entry := range entries {
-		if err := root.Rename(path.Join(stage, entry.Name()), entry.Name()); err != nil {
+		err := folder.Move(path.Join(stage, entry.Name()), entry.Name())
+		if errors.Is(err, fs.ErrExist) {
+			err = errAppeared
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -3,15 +3,19 @@ package checkout
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/repomcp/repomcp/client/unpack"
 )
 
 const (
@@ -19,80 +23,138 @@ const (
 	stateName   = "state"
 	journalName = "journal"
 	stageName   = "stage"
-	heldName    = "held" // a large content that is compared
+	heldName    = "held"    // a large content that is compared
+	previewName = "preview" // what a dry run unpacks into
 	// unfinished is the state before it gets its name.
 	unfinished = "state.new"
 
-	stateVersion = 1
+	// stateVersion is that of the states that are written. Those of the version before
+	// have the same form with less in it.
+	stateVersion, oldestVersion = 2, 1
 )
 
-type header struct {
-	Version    int      `json:"version"`
+// Followed is what a folder is kept in step with, as the [Options] of its last run say.
+type Followed struct {
 	Repository string   `json:"repository"`
 	Ref        string   `json:"ref"`
 	Profile    string   `json:"profile"`
+	LFS        bool     `json:"lfs,omitempty"`
+	Submodules bool     `json:"submodules,omitempty"`
 	Paths      []string `json:"paths,omitempty"`
 	Exclude    []string `json:"exclude,omitempty"`
+}
+
+type header struct {
+	Version int `json:"version"`
+	Followed
 	// Commit is what the records are of; "" when they are of several, since a run
 	// did not end.
 	Commit  string `json:"commit"`
-	Kept    int    `json:"kept"`    // records
+	Kept    int    `json:"kept"`    // records that each run looks at
 	Written int64  `json:"written"` // in nanoseconds since 1970
 }
 
 // fits reports whether the folder has what the options ask for, of another commit
 // perhaps.
 func (h header) fits(o Options) bool {
-	return h.Commit != "" && h.Repository == o.Repository && h.Profile == o.Profile &&
-		slices.Equal(h.Paths, o.Paths) && slices.Equal(h.Exclude, o.Exclude)
+	return h.Commit != "" && h.Repository == o.Repository && h.Profile == o.Profile && h.LFS == o.LFS &&
+		h.Submodules == o.Submodules && slices.Equal(h.Paths, o.Paths) && slices.Equal(h.Exclude, o.Exclude)
 }
 
 // folder is a synced one, locked.
 type folder struct {
 	options Options
-	lock    *os.File // nil if nothing is to be written
+	state   string   // the folder of the state: that in the folder, or a copy for a dry run
+	lock    *os.File // nil for a dry run
 	made    bool     // the folder was not there before
 	header  header
 	// unpatched says that the server has no patches.
 	unpatched bool
 }
 
-// open locks the folder, and brings its state in order after a run that did not end.
+// open locks the folder. Only a folder that may be synced is touched.
 func open(o Options) (*folder, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{options: o}
+	f := &folder{options: o, state: filepath.Join(o.Dir, stateFolder)}
+	if err := f.claim(); err != nil {
+		return nil, err
+	}
 	if o.DryRun {
-		return f, nil
+		err = f.copyState()
+	} else {
+		err = f.lockState()
 	}
-	_, err = os.Lstat(o.Dir)
-	f.made = errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(f.path(""), 0o777); err != nil { //nolint:gosec // the umask decides
+	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Lstat(f.path("")); err != nil || !info.IsDir() {
-		return nil, errors.Join(err, fmt.Errorf("%w: .repomcp is no folder", ErrState))
+	s, err := f.readState()
+	if err != nil {
+		return nil, errors.Join(err, f.close())
 	}
-	if f.lock, err = lock(f.path("")); err != nil {
-		return nil, err
-	}
+	s.close()
+	f.header = s.header
+	f.options.Profile = cmp.Or(o.Profile, s.header.Profile, ProfileWorktree)
 	return f, nil
 }
 
-func (f *folder) close() error {
-	if f.lock == nil {
-		return nil
+func (f *folder) lockState() error {
+	_, err := os.Lstat(f.options.Dir)
+	f.made = errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(f.state, 0o777); err != nil { //nolint:gosec // the umask decides
+		return err
 	}
-	// What was made for a run that brought nothing goes with it; else it is not empty.
-	if os.Remove(f.path("")) == nil && f.made {
-		_ = os.Remove(f.options.Dir)
+	if info, err := os.Lstat(f.state); err != nil || !info.IsDir() {
+		return errors.Join(err, fmt.Errorf("%w: .repomcp is no folder", ErrState))
 	}
-	return f.lock.Close()
+	f.lock, err = lock(f.state)
+	return err
 }
 
-func (f *folder) path(name string) string { return filepath.Join(f.options.Dir, stateFolder, name) }
+// copyState has a dry run change a state of its own.
+func (f *folder) copyState() error {
+	there := f.state
+	var err error
+	if f.state, err = os.MkdirTemp("", "repomcp-dry-run-*"); err != nil {
+		return err
+	}
+	for _, name := range []string{stateName, journalName} {
+		if err := copyFile(filepath.Join(there, name), f.path(name)); err != nil {
+			return errors.Join(err, f.close())
+		}
+	}
+	return nil
+}
+
+// copyFile copies a file, if there is one.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return notAbsent(err)
+	}
+	defer func() { _ = in.Close() }() // only read from
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+func (f *folder) close() error {
+	if f.options.DryRun {
+		return os.RemoveAll(f.state)
+	}
+	// What was made for a run that brought nothing goes with it; else it is not empty.
+	if os.Remove(f.state) == nil && f.made {
+		_ = os.Remove(f.options.Dir)
+	}
+	return unlock(f.lock)
+}
+
+func (f *folder) path(name string) string { return filepath.Join(f.state, name) }
 
 type state struct {
 	records
@@ -120,7 +182,7 @@ func (f *folder) readState() (s state, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &s.header)
 	}
-	if err != nil || s.header.Version != stateVersion {
+	if err != nil || s.header.Version < oldestVersion || s.header.Version > stateVersion {
 		s.close()
 		return s, ErrState
 	}
@@ -153,20 +215,25 @@ func (f *folder) each(do func(record) error) error {
 // and nil where none does.
 type choice func(old, change *record) (*record, error)
 
+// headerOf is that of a state of a commit, by the options.
+func (f *folder) headerOf(commit string) header {
+	o := f.options
+	return header{Commit: commit, Followed: Followed{
+		Repository: o.Repository, Ref: o.Ref, Profile: o.Profile, LFS: o.LFS, Submodules: o.Submodules, Paths: o.Paths,
+		Exclude: o.Exclude,
+	}}
+}
+
 // replaceState writes the state anew, of what choose makes of the present records
 // and those of a journal.
-func (f *folder) replaceState(commit string, changes records, choose choice) error {
+func (f *folder) replaceState(h header, changes records, choose choice) error {
 	old, err := f.readState()
 	if err != nil {
 		return err
 	}
 	defer old.close()
-	o := f.options
-	h := header{
-		Version: stateVersion, Repository: o.Repository, Ref: o.Ref, Profile: o.Profile, Paths: o.Paths,
-		Exclude: o.Exclude, Commit: commit, Written: time.Now().UnixNano(),
-	}
-	// The header is first, and has the number of records that are kept.
+	h.Version, h.Written = stateVersion, time.Now().UnixNano()
+	// The header is first, and has the number of records that are pending.
 	if h.Kept, err = f.writeState(h, old, changes, choose); err != nil {
 		return err
 	}
@@ -177,7 +244,7 @@ func (f *folder) replaceState(commit string, changes records, choose choice) err
 	return nil
 }
 
-func (f *folder) writeState(h header, old state, changes records, choose choice) (kept int, err error) {
+func (f *folder) writeState(h header, old state, changes records, choose choice) (pending int, err error) {
 	file, err := os.Create(f.path(unfinished))
 	if err != nil {
 		return 0, err
@@ -196,15 +263,19 @@ func (f *folder) writeState(h header, old state, changes records, choose choice)
 		if err != nil || r == nil {
 			return err
 		}
-		if r.kept {
-			kept++
+		if r.isPending() {
+			pending++
 		}
-		if change == nil && r.isRacy(old.header.Written) {
-			// The time of the new state would hide that.
-			if err := d.refresh(r); err != nil {
-				return err
-			}
+		switch {
+		case change != nil:
+			err = d.complete(r)
+		case r.isRacy(old.header.Written):
+			err = d.refresh(r) // the time of the new state would hide that
 		}
+		if err != nil {
+			return err
+		}
+		r.aside = ""
 		buffer = r.appendTo(buffer[:0])
 		_, err = out.Write(buffer)
 		return err
@@ -212,12 +283,12 @@ func (f *folder) writeState(h header, old state, changes records, choose choice)
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return 0, err
 	}
-	h.Kept = kept
+	h.Kept = pending
 	text, err := json.Marshal(h)
 	if err == nil {
 		_, err = file.WriteAt(text, 0)
 	}
-	return kept, err
+	return pending, err
 }
 
 // takeChange is how records follow each other after a run that ended.
@@ -225,7 +296,7 @@ func takeChange(old, change *record) (*record, error) {
 	switch {
 	case change == nil:
 		return old, nil
-	case change.gone:
+	case change.flag == gone:
 		return nil, nil //nolint:nilnil // it has none
 	default:
 		return change, nil
@@ -248,18 +319,37 @@ func (f *folder) recover() error {
 	}
 	info, err := file.Stat()
 	if err == nil {
-		d := newDisk(f.options.Dir)
-		err = f.replaceState("", newSorted(file), func(old, change *record) (*record, error) {
-			if change == nil || change.kept {
-				return takeChange(old, change)
-			}
-			return d.decide(old, change, info.ModTime().UnixNano())
-		})
+		err = f.takeUp(file, info.ModTime().UnixNano())
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	return os.Remove(file.Name())
+}
+
+// takeUp makes the state of a journal that was last written at a time.
+func (f *folder) takeUp(journal *os.File, written int64) error {
+	root, err := os.OpenRoot(f.options.Dir)
+	if err != nil {
+		return err
+	}
+	d, u := newDisk(f.options.Dir), unpack.New(root, unpack.Options{})
+	err = f.replaceState(f.headerOf(""), newSorted(journal), func(old, change *record) (*record, error) {
+		if change == nil {
+			return old, nil
+		}
+		if change.aside != "" && !f.options.DryRun {
+			if err := f.settle(u, old, *change, written); err != nil {
+				return nil, err
+			}
+			d.forget()
+		}
+		if change.flag != brought && change.flag != gone {
+			return change, nil
+		}
+		return d.decide(old, change, written)
+	})
+	return errors.Join(err, root.Close())
 }
 
 // decide is which of two records is true, of which one is of a journal that was
@@ -269,12 +359,12 @@ func (d *disk) decide(old, change *record, written int64) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !change.gone {
+	if change.flag != gone {
 		if has, err := d.has(*change, there, written); err != nil || has {
 			return change, err
 		}
 	}
-	if change.gone && there.info == nil {
+	if change.flag == gone && there.info == nil {
 		old = nil
 	}
 	return old, nil

@@ -3,6 +3,7 @@ package checkout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,9 +12,10 @@ import (
 )
 
 // check reads the files of the state: with Verify all of them, otherwise those that
-// were kept. What is to be mended comes anew.
+// are pending. What is to be mended comes anew.
 func (f *folder) check(ctx context.Context, c *client.Client, result Result) (Result, error) {
-	found := checked{folder: f, disk: newDisk(f.options.Dir), told: result.Kept}
+	f.tellProgress(PhaseCheck, result, 0)
+	found := checked{folder: f, disk: newDisk(f.options.Dir), told: result}
 	if err := f.each(found.look); err != nil {
 		return result, err
 	}
@@ -30,11 +32,14 @@ func (f *folder) check(ctx context.Context, c *client.Client, result Result) (Re
 	for _, path := range found.result.Kept {
 		f.tell(Event{Event: EventKeep, Path: path, Reason: ReasonEdited})
 	}
-	result.keepAll(mended, found.result)
-	if !found.solved || f.lock == nil {
+	for _, path := range found.result.Skipped {
+		f.tell(Event{Event: EventSkipped, Path: path, Reason: ReasonOutside})
+	}
+	result.addStaying(mended, found.result)
+	if !found.solved {
 		return result, nil
 	}
-	return result, f.settle()
+	return result, f.solve()
 }
 
 const literal = ":(literal)"
@@ -72,49 +77,76 @@ func (f *folder) mend(ctx context.Context, c *client.Client, commit string, s se
 type checked struct {
 	*folder
 	disk   *disk
-	told   []string // what the run has kept already
+	told   Result // has what the run has kept and skipped already
 	mend   selection
 	below  string // the folder that was selected last, with a slash
 	solved bool   // something that was kept is right now
-	result Result // has what is kept
+	result Result // has what is kept and skipped
 }
 
 func (f *checked) look(w record) error {
-	if !f.options.Verify && !w.kept || f.isTold(w.path) {
+	theirs := isAmong(w.name(), f.options.Theirs)
+	switch {
+	case w.flag == previewed, f.isTold(w.path):
+		return nil
+	case w.flag == postponed:
+		f.choose(w)
+		return nil
+	case w.flag == skipped:
+		if f.options.AllowExternalSymlinks {
+			f.choose(w)
+		} else {
+			f.result.skip(w.path)
+		}
+		return nil
+	case w.flag != kept && !f.options.Verify && !theirs:
 		return nil
 	}
+	return f.compare(w)
+}
+
+// compare finds out whether a path has what its record says.
+func (f *checked) compare(w record) error {
 	there, err := f.disk.look(w.name())
 	if err != nil {
 		return err
 	}
-	if there.info == nil && !there.obstructed {
+	missing := there.info == nil && !there.obstructed
+	if there.info != nil && there.info.IsDir() && w.kind != directory {
+		in, err := f.disk.contents(w.path)
+		if err != nil {
+			return err
+		}
+		missing = in.isEmpty(w.path) // a folder without anything in it is no edit
+	}
+	if missing {
 		f.choose(w)
 		return nil
 	}
 	byContent := w
-	byContent.mtime = 0
+	byContent.mtime, byContent.ctime = 0, 0
 	right, err := f.disk.has(byContent, there, 0)
 	if err != nil {
 		return err
 	}
 	// A file that has another content and not another time was not changed by
 	// anybody who would want it back.
-	touched := there.info == nil || w.kept || w.kind == link || kindOfFile(there.info) != w.kind ||
-		there.info.Size() != w.size || there.info.ModTime().UnixNano() != w.mtime
+	touched := there.info == nil || w.flag != brought || w.kind == link || kindOfFile(there.info) != w.kind ||
+		there.info.Size() != w.size || !w.hasTimes(there.info)
 	switch {
 	case right:
-		f.solved = f.solved || w.kept
-	case touched && !f.options.Force:
-		f.result.keep(w.path)
-	default:
+		f.solved = f.solved || w.flag != brought
+	case !touched, f.options.forces(w.name()):
 		f.choose(w)
+	case w.flag != accepted:
+		f.result.keep(w.path)
 	}
 	return nil
 }
 
 // isTold is for a path, or what is below one that is in the way.
 func (f *checked) isTold(path string) bool {
-	return slices.ContainsFunc(f.told, func(t string) bool { return path == t || below(path, t) })
+	return isAmong(path, f.told.Kept) || slices.Contains(f.told.Skipped, path)
 }
 
 // choose selects what a record is of. What is below a folder comes with it.
@@ -128,11 +160,11 @@ func (f *checked) choose(w record) {
 	}
 }
 
-// settle makes what was kept and is right now a part of the state.
-func (f *folder) settle() error {
+// solve makes what was kept and is right now a part of what runs have brought.
+func (f *folder) solve() error {
 	d := newDisk(f.options.Dir)
-	return f.replaceState(f.header.Commit, none{}, func(old, _ *record) (*record, error) {
-		if !old.kept {
+	return f.replaceState(f.header, none{}, func(old, _ *record) (*record, error) {
+		if old.flag != kept && old.flag != accepted {
 			return old, nil
 		}
 		there, err := d.look(old.name())
@@ -141,8 +173,46 @@ func (f *folder) settle() error {
 		}
 		right, err := d.has(*old, there, 0)
 		if right {
-			old.kept, old.mtime = false, there.info.ModTime().UnixNano()
+			old.flag = brought
+			old.setTimes(there.info)
 		}
 		return old, err
 	})
+}
+
+// accept has the paths that the options call mine stay as they are.
+func (f *folder) accept() error {
+	mine := f.options.Mine
+	found := make(map[string]bool)
+	if len(mine) == 0 {
+		return nil
+	}
+	if err := f.each(func(w record) error {
+		for _, path := range mine {
+			found[path] = found[path] || w.isAcceptable() && isAmong(w.name(), []string{path})
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, path := range mine {
+		if !found[path] {
+			return fmt.Errorf("%w: %q was not kept", errArguments, path)
+		}
+	}
+	return f.replaceState(f.header, none{}, func(old, _ *record) (*record, error) {
+		if !old.isAcceptable() || !isAmong(old.name(), mine) {
+			return old, nil
+		}
+		if old.flag == postponed { // what a run had brought before is the user's from now on
+			old.kind = nothing
+		}
+		old.flag = accepted
+		return old, nil
+	})
+}
+
+// isAcceptable reports whether a path has what the user may want to keep.
+func (r record) isAcceptable() bool {
+	return r.flag == kept || r.flag == postponed || r.flag == accepted
 }

@@ -2,11 +2,11 @@ package unpack
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -17,8 +17,6 @@ const markerName = "unpacking"
 
 type marker struct {
 	reserved *os.Root
-	prefix   string // of the run's temporary names
-	last     atomic.Int64
 	left     atomic.Bool // an incomplete file could not be removed
 }
 
@@ -33,7 +31,7 @@ func (u *Unpacker) mark() (*marker, sameness, error) {
 	if err != nil {
 		return nil, same, err
 	}
-	m := &marker{reserved: reserved, prefix: temporaryPrefix + rand.Text() + "-"}
+	m := &marker{reserved: reserved}
 	err = reserved.WriteFile(markerName, nil, 0o600)
 	if err == nil && !u.options.RefuseClashes {
 		same, err = probe(reserved)
@@ -44,7 +42,10 @@ func (u *Unpacker) mark() (*marker, sameness, error) {
 	return m, same, nil
 }
 
-func (m *marker) temporaryName() string { return m.prefix + strconv.FormatInt(m.last.Add(1), 10) }
+// temporaryName is one that nothing else has.
+func (u *Unpacker) temporaryName() string {
+	return temporaryPrefix + u.run + "-" + strconv.FormatInt(u.named.Add(1), 10)
+}
 
 func (m *marker) discard(root *os.Root, temporary string) error {
 	err := removeIfThere(root, temporary)
@@ -68,6 +69,10 @@ func (m *marker) remove(root *os.Root) error {
 // Clean removes the incomplete files that a run left behind which was killed. It
 // looks at one file where there was none, and otherwise at every folder of the root.
 // Tar begins with it.
+//
+// In a folder that is kept in step, files of the user may have such a name after a kill.
+// A caller that has [Options].Ready calls [Unpacker.Settle] before; without Ready nothing
+// is removed there.
 func (u *Unpacker) Clean(ctx context.Context) error {
 	reserved, _, err := pin(u.root, reservedFolder, reservedFolder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,10 +86,21 @@ func (u *Unpacker) Clean(ctx context.Context) error {
 	if err != nil || !marked {
 		return err
 	}
+	if others, err := hasOthers(reserved); err != nil || others && u.options.Ready == nil {
+		return err
+	}
 	if err := cleanFolder(ctx, u.root, ""); err != nil {
 		return err
 	}
 	return errors.Join(removeIfThere(reserved, probeName), reserved.Remove(markerName))
+}
+
+// hasOthers reports whether the reserved folder has more than a run of Tar leaves there.
+func hasOthers(reserved *os.Root) (bool, error) {
+	entries, err := fs.ReadDir(reserved.FS(), ".")
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.Name() != markerName && e.Name() != probeName
+	}), err
 }
 
 // cleanFolder follows no links. What may not be read was not written either.

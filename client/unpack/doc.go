@@ -14,7 +14,9 @@
 //     and no folder on the way to a member may be a symbolic link, also not one
 //     that was there before.
 //   - A file appears by a rename, so that at every moment, after a kill -9 too, its
-//     path has the old content or all of the new one, but for [Options].Unseen. Nothing is synced to the
+//     path has the old content or all of the new one, but for [Options].Unseen, and for
+//     [Choice].Yields on systems that cannot exchange two names in one step: there
+//     [Unpacker.Settle] brings back what was taken aside. Nothing is synced to the
 //     disk: after a loss of power the file system decides. What a run that was
 //     killed left behind under temporary names is removed by the next, see
 //     [Unpacker.Clean].
@@ -22,9 +24,9 @@
 //     of it is written, and ends the run; so does a [LimitError], and a stream
 //     that is cut or damaged. No error takes back what was completed before it:
 //     those are whole files.
-//   - A file or a link takes the place of one that is there; a folder that of a
-//     file, and either that of an empty folder, only if [Choice].Replace says so.
-//     Folders with something in them are never removed.
+//   - A file or a link takes the place of one that is there, and with [Choice].Yields
+//     only of what was looked at when it could not change any more: a file that some
+//     program saves meanwhile is put back. A folder takes the place of nothing.
 //   - Symbolic links are made last, after the end of the stream was seen, and only
 //     if they stay in the root, see [LinkStays].
 //

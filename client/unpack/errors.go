@@ -86,7 +86,8 @@ func refuse(reason Reason, paths ...string) error { return &RefusedError{Reason:
 // the disk has room for.
 type LimitError struct {
 	// Limit is what is bounded: "entries", "bytes", "bytes of a file", "ratio",
-	// "depth", "bytes of a path", "free space", or "names" for what is kept of them.
+	// "depth", "bytes of a path", "bytes that make nothing" of a compressed stream, "free
+	// space", or "names" for what is kept of them.
 	Limit string
 	Path  string // of the member, or ""
 	Most  int64

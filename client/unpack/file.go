@@ -9,13 +9,15 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/swap"
 )
 
 type file struct {
 	folder     *folder
 	path       string
 	executable bool
-	replace    bool
+	yields     Yields
 	modTime    time.Time // before 1970, such as zero: now
 	size       int64
 	id         ID // zero: any
@@ -26,11 +28,11 @@ func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) err
 	if c, ok := choice.Content.(io.Closer); ok {
 		defer func() { _ = c.Close() }() // only read from
 	}
-	if _, err := r.folders.open(f); err != nil {
+	if err := r.folders.openFor(f, choice); err != nil {
 		return err
 	}
 	file := file{
-		folder: f, path: m.Path, executable: m.Executable, replace: choice.Replace, size: m.Size, id: choice.ID,
+		folder: f, path: m.Path, executable: m.Executable, yields: choice.Yields, size: m.Size, id: choice.ID,
 	}
 	if r.options.Times {
 		file.modTime = m.ModTime
@@ -84,38 +86,81 @@ func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 	if err == nil && (size != file.size || file.id != (ID{}) && w.ID != file.id) {
 		err = ErrContent
 	}
+	if file.yields != nil && file.modTime.IsZero() {
+		// The clock of this program is finer than that of most file systems: no change
+		// of the file can have the same time.
+		file.modTime = time.Now()
+	}
 	if sec := file.modTime.Unix(); err == nil && sec >= 0 && sec < 1<<33 {
 		if err = root.Chtimes(temporary, file.modTime, file.modTime); err == nil {
 			info, err = root.Lstat(temporary) // not all file systems keep all of a time
 		}
 	}
-	return r.complete(root, temporary, info, w, file.replace, err)
+	return r.complete(file.folder, temporary, info, w, file.yields, err)
 }
 
 // complete gives what was written aside its name, unless that has failed.
 func (r *run) complete(
-	root *os.Root, temporary string, info fs.FileInfo, w Written, replace bool, err error,
+	f *folder, temporary string, info fs.FileInfo, w Written, yields Yields, err error,
 ) error {
 	if err == nil {
 		w.Mode, w.ModTime = info.Mode(), info.ModTime()
+		if yields != nil {
+			w.Aside = f.child(temporary)
+		}
 		err = r.ready(w)
 	}
-	if err == nil {
-		err = putInPlace(root, temporary, path.Base(w.Path), w.Path, replace)
-	}
 	if err != nil {
-		return atPath(w.Path, errors.Join(err, r.marker.discard(root, temporary)))
+		return atPath(w.Path, errors.Join(err, r.marker.discard(f.root, temporary)))
 	}
-	return r.made(w)
+	name := path.Base(w.Path)
+	if yields == nil {
+		if err := putInPlace(f.root, temporary, name, w.Path); err != nil {
+			return atPath(w.Path, errors.Join(err, r.marker.discard(f.root, temporary)))
+		}
+		return r.made(w)
+	}
+	stay, err := (&spot{f, name, temporary, yields}).put(info)
+	switch {
+	case err != nil:
+		if left, other := f.root.Lstat(temporary); other == nil && swap.IsSame(info, left) {
+			err = errors.Join(err, r.marker.discard(f.root, temporary))
+		}
+		return atPath(w.Path, err)
+	case stay != nil:
+		stay.Written = w
+		return r.stays(*stay)
+	default:
+		return r.made(w)
+	}
 }
 
-// atPath says where an error of the file system is from, which names temporary
-// files only.
+// atPath says where an error of the file system is from. Its own name is a temporary
+// one, which says nothing to a user.
 func atPath(path string, err error) error {
 	if _, ok := errors.AsType[*RefusedError](err); ok {
 		return err
 	}
-	return fmt.Errorf("unpack: %q: %w", path, err)
+	return fmt.Errorf("unpack: %q: %w", path, withoutName(err))
+}
+
+// withoutName drops the name of a file from errors of the file system.
+func withoutName(err error) error {
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) {
+		var all error
+		for _, one := range several.Unwrap() {
+			all = errors.Join(all, withoutName(one))
+		}
+		return all
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok {
+		return at.Err
+	}
+	return err
 }
 
 // nameAside is what a file or a link is written under.
@@ -123,12 +168,11 @@ func (r *run) nameAside(name string) string {
 	if r.options.Unseen {
 		return name
 	}
-	return r.marker.temporaryName()
+	return r.temporaryName()
 }
 
-// putInPlace renames over a file or a link, and over an empty folder if that may
-// be replaced.
-func putInPlace(root *os.Root, temporary, name, path string, replace bool) error {
+// putInPlace renames over a file or a link.
+func putInPlace(root *os.Root, temporary, name, path string) error {
 	if temporary == name {
 		return nil
 	}
@@ -136,12 +180,8 @@ func putInPlace(root *os.Root, temporary, name, path string, replace bool) error
 	if err == nil {
 		return nil
 	}
-	info, other := root.Lstat(name)
-	if other != nil || !info.IsDir() {
+	if info, other := root.Lstat(name); other != nil || !info.IsDir() {
 		return err
 	}
-	if !replace || root.Remove(name) != nil {
-		return refuse(InTheWay, path)
-	}
-	return root.Rename(temporary, name)
+	return refuse(InTheWay, path)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/swap"
 )
 
 // folder is one that members are in. It is opened when the first of them is
@@ -17,10 +19,10 @@ type folder struct {
 	members map[string]named // by key
 	held    int              // bytes of members
 	given   bool             // as a member of its own
-	replace bool             // a file that is in the way
 
-	root  *os.Root // nil until it is opened
-	users atomic.Int32
+	root   *os.Root     // nil until it is opened
+	shared *swap.Folder // the same, where files of others may be in the way; nil until then
+	users  atomic.Int32
 }
 
 type named struct {
@@ -35,10 +37,16 @@ func (f *folder) child(name string) string {
 	return f.path + "/" + name
 }
 
-// release ends one use. An open folder holds a file descriptor.
+// release ends one use. An open folder holds file descriptors.
 func (f *folder) release() {
-	if f.users.Add(-1) == 0 && f.root != nil && f.parent != nil {
-		_ = f.root.Close() // only read from
+	if f.users.Add(-1) > 0 {
+		return
+	}
+	if f.shared != nil {
+		_ = f.shared.Close() // only read from
+	}
+	if f.root != nil && f.parent != nil {
+		_ = f.root.Close() // likewise
 	}
 }
 
@@ -50,12 +58,13 @@ type folders struct {
 	held  int       // bytes of names and links
 	// made is told of each folder that was not there before; nil means that none
 	// is made.
-	made func(*folder, fs.FileInfo) error
+	made    func(*folder, fs.FileInfo) error
+	inTurns bool // of the Unpacker
 }
 
-func newFolders(root *os.Root, same *sameness, made func(*folder, fs.FileInfo) error) *folders {
-	s := &folders{same: same, made: made}
-	s.push(&folder{root: root})
+func (u *Unpacker) newFolders(same *sameness, made func(*folder, fs.FileInfo) error) *folders {
+	s := &folders{same: same, made: made, inTurns: u.inTurns}
+	s.push(&folder{root: u.root})
 	return s
 }
 
@@ -156,7 +165,7 @@ func (s *folders) open(f *folder) (*os.Root, error) {
 	made := false
 	if s.made != nil {
 		if made, err = f.make(parent); err != nil {
-			return nil, err
+			return nil, atPath(f.path, err)
 		}
 	}
 	root, info, err := pin(parent, f.name, f.path)
@@ -169,16 +178,25 @@ func (s *folders) open(f *folder) (*os.Root, error) {
 	return f.root, err
 }
 
+// openFor opens a folder for a member that is chosen.
+func (s *folders) openFor(f *folder, choice Choice) error {
+	_, err := s.open(f)
+	if err == nil && choice.Yields != nil {
+		err = s.share(f)
+	}
+	return err
+}
+
+// share prepares an open folder for a [spot].
+func (s *folders) share(f *folder) (err error) {
+	if f.shared == nil {
+		f.shared, err = swap.Open(f.root, s.inTurns)
+	}
+	return err
+}
+
 func (f *folder) make(parent *os.Root) (bool, error) {
 	err := parent.Mkdir(f.name, 0o777)
-	if errors.Is(err, fs.ErrExist) && f.replace {
-		if info, other := parent.Lstat(f.name); other == nil && !info.IsDir() {
-			if err := parent.Remove(f.name); err != nil {
-				return false, err
-			}
-			err = parent.Mkdir(f.name, 0o777)
-		}
-	}
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}

@@ -36,7 +36,7 @@ func FuzzTar(f *testing.F) {
 					_, err := io.Copy(io.Discard, content)
 					return Choice{Skip: true}, err
 				}
-				return Choice{Replace: true}, nil
+				return replace(m, nil)
 			},
 			Done: func(w Written) error {
 				inside(w.Path)

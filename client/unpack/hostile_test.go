@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,7 +88,8 @@ var hostiles = []hostile{
 	},
 	{
 		name: "folder that is a link, with leave to replace", archive: of(dir("l/"), reg("l/file", "new")),
-		before: linkToCanary, options: Options{Choose: replace}, has: []string{"l", `l/file "new"`},
+		before: linkToCanary, options: Options{Choose: replace}, reason: ThroughLink, paths: []string{"l"},
+		has: []string{"l -> ../../canary"},
 	},
 	{
 		name: "chain of links", archive: of(sym("a", "b/.."), sym("b", "d/e"), sym("c", "b/../.."),
@@ -330,7 +332,10 @@ var hostiles = []hostile{
 	},
 }
 
-func replace(Member, io.Reader) (Choice, error) { return Choice{Replace: true}, nil }
+// replace takes the place of any file or link.
+func replace(Member, io.Reader) (Choice, error) {
+	return Choice{Yields: func(_ string, info fs.FileInfo) (bool, error) { return !info.IsDir(), nil }}, nil
+}
 
 func linkToCanary(t testing.TB, p place) { linkAt(t, "../../canary", filepath.Join(p.dir, "l")) }
 

@@ -51,6 +51,7 @@ func killArchive(t testing.TB, version string) (tar []byte, files map[string]str
 // TestKilledAtAnyMoment cuts runs by SIGKILL after a number of bytes, some of them
 // again and again in one folder: each file is the old or the new one.
 func TestKilledAtAnyMoment(t *testing.T) {
+	gittest.Long(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -52,6 +52,9 @@ const (
 	// maxWindow is the window of repomcp's zstd, and what RFC 8878 advises to
 	// support.
 	maxWindow = 8 << 20
+	// mostBarren is how many compressed bytes may come of which nothing is made, such as
+	// empty frames: more than a decoder reads ahead.
+	mostBarren = 16 << 20
 	// ratioFrom is the size below which a bomb is none.
 	ratioFrom = 64 << 20
 )

@@ -8,7 +8,7 @@ import (
 
 type link struct {
 	path, target string
-	replace      bool
+	yields       Yields
 	id           ID
 }
 
@@ -36,20 +36,20 @@ func LinkStays(at, target string) bool {
 
 // addLink keeps a link for the end, when nothing is written through it any more.
 func (r *run) addLink(m Member, f *folder, choice Choice) error {
-	if _, err := r.folders.open(f); err != nil {
+	if err := r.folders.openFor(f, choice); err != nil {
 		return err
 	}
-	r.links = append(r.links, link{m.Path, m.Target, choice.Replace, choice.ID})
+	r.links = append(r.links, link{m.Path, m.Target, choice.Yields, choice.ID})
 	return r.folders.hold(len(m.Path)+len(m.Target)+nameCosts, m.Path)
 }
 
 // makeLinks makes all that stay inside, and then fails for the others.
 func (r *run) makeLinks() error {
-	s := newFolders(r.root, nil, nil)
+	s := r.newFolders(nil, nil)
 	defer s.close()
 	var outside []string
 	for _, l := range r.links {
-		if !r.options.AllowExternalSymlinks && !r.stays(l) {
+		if !r.options.AllowExternalSymlinks && !r.staysInside(l.path, l.target) {
 			outside = append(outside, l.path)
 			continue
 		}
@@ -63,9 +63,9 @@ func (r *run) makeLinks() error {
 	return nil
 }
 
-// stays knows also the forms of paths that Windows has besides.
-func (r *run) stays(l link) bool {
-	return LinkStays(l.path, l.target) && (r.goos != "windows" || !strings.ContainsAny(l.target, `\:`))
+// staysInside knows also the forms of paths that Windows has besides.
+func (u *Unpacker) staysInside(at, target string) bool {
+	return LinkStays(at, target) && (u.goos != "windows" || !strings.ContainsAny(target, `\:`))
 }
 
 func (r *run) makeLink(s *folders, l link) error {
@@ -74,8 +74,7 @@ func (r *run) makeLink(s *folders, l link) error {
 	if err != nil {
 		return err
 	}
-	root, err := s.open(f)
-	if err != nil {
+	if err := s.openFor(f, Choice{Yields: l.yields}); err != nil {
 		return err
 	}
 	w := Written{Path: l.path, Kind: Symlink, Size: int64(len(l.target)), ID: IDOf([]byte(l.target))}
@@ -83,9 +82,9 @@ func (r *run) makeLink(s *folders, l link) error {
 		return atPath(l.path, ErrContent)
 	}
 	temporary := r.nameAside(name)
-	if err := root.Symlink(filepath.FromSlash(l.target), temporary); err != nil {
+	if err := f.root.Symlink(filepath.FromSlash(l.target), temporary); err != nil {
 		return atPath(l.path, err)
 	}
-	info, err := root.Lstat(temporary)
-	return r.complete(root, temporary, info, w, l.replace, err)
+	info, err := f.root.Lstat(temporary)
+	return r.complete(f, temporary, info, w, l.yields, err)
 }

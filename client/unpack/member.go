@@ -18,6 +18,8 @@ const (
 	File Kind = iota
 	Folder
 	Symlink
+	// Nothing is no member, but what becomes of a path that is removed.
+	Nothing
 )
 
 // Member is one of the archive, as [Options].Choose sees it before anything of it
@@ -28,6 +30,7 @@ type Member struct {
 	Size       int64 // of a file, or of the patch that is in its place
 	Executable bool
 	Target     string // of a symbolic link
+	Outside    bool   // that can lead out of the folder, see [LinkStays]
 	ModTime    time.Time
 	Patch      *Patch // nil: the content is that of the file
 }
@@ -36,9 +39,10 @@ type Member struct {
 type Choice struct {
 	// Skip leaves what is there. Choose may have read the content all the same.
 	Skip bool
-	// Replace removes the file that is where a folder comes, or the empty folder
-	// that is where a file or a symbolic link comes.
-	Replace bool
+	// Yields, if not nil, is asked about what a file or a symbolic link takes the place
+	// of, an empty folder excepted. Without it that is another file or link, whatever it
+	// has, and never a folder.
+	Yields Yields
 	// Content is written instead of the member's own, such as what a [Patch] makes
 	// of the present file; where the member is a patch there has to be one. It has
 	// Size bytes; an io.Closer is closed.
@@ -76,6 +80,9 @@ type Written struct {
 	ID      ID          // of the content or the target
 	Mode    fs.FileMode // as the file system has it
 	ModTime time.Time   // as the file system has it
+	// Aside, for [Options].Ready, is the path of the name from which it comes, and
+	// under which what is there now lies while Yields is asked; "" without that.
+	Aside string
 }
 
 // Report counts what a run did, also one that failed.

@@ -50,12 +50,14 @@ func (r *run) member(header *tar.Header, content io.Reader) error {
 	if err != nil || choice.Skip {
 		return err
 	}
+	if r.options.Unseen {
+		choice.Yields = nil // nothing of others is there
+	}
 	if m.Patch != nil && choice.Content == nil {
 		return refuse(NotPatched, m.Path)
 	}
 	switch m.Kind {
 	case Folder:
-		f.replace = choice.Replace
 		_, err = r.folders.open(f)
 	case Symlink:
 		err = r.addLink(m, f, choice)
@@ -73,6 +75,9 @@ func (r *run) comment(header *tar.Header) error {
 			return refuse(GlobalHeader, header.Name)
 		}
 		r.report.Comment = value
+		if r.options.Comment != nil {
+			return r.options.Comment(value)
+		}
 	}
 	return nil
 }
@@ -100,6 +105,8 @@ func (r *run) parse(header *tar.Header) (Member, error) {
 		m.Size = header.Size
 	case Folder:
 		m.Path = strings.TrimSuffix(m.Path, "/")
+	case Symlink:
+		m.Outside = !r.staysInside(m.Path, m.Target)
 	}
 	var err error
 	if m.Patch, err = patchOf(header); err != nil {
@@ -162,6 +169,7 @@ func (r *run) choose(m Member, content io.Reader) (Choice, error) {
 		return Choice{}, nil
 	}
 	seen := &counter{Reader: content}
+	seen.plain.Store(true)
 	choice, err := r.options.Choose(m, seen)
 	switch {
 	case err != nil:

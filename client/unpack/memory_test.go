@@ -23,6 +23,7 @@ const mostHeap = 64 << 20
 // TestMemoryIsBounded unpacks a large file and many small ones, which come from no
 // memory either.
 func TestMemoryIsBounded(t *testing.T) {
+	gittest.Long(t)
 	packers := map[string]func(io.Writer) io.WriteCloser{
 		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
 		"zstd": func(w io.Writer) io.WriteCloser {

@@ -10,25 +10,36 @@ import (
 	"strings"
 )
 
+// Removal is what is removed at a path: a file or a link, or whatever there is.
+type Removal struct {
+	Path string // that of a folder may end in a slash
+	// Yields is asked about what is there; nil removes any file or link.
+	Yields Yields
+}
+
 // Remove removes files and links by their paths, with the same checks as for
 // members, and then folders that became empty and that owns reports as the caller's,
 // so that others stay; nil owns none. A path that names a folder is left to owns as
 // well. What is already gone is no error. All paths are checked before the first is
-// removed.
-func (u *Unpacker) Remove(paths []string, owns func(folder string) bool) error {
-	for _, at := range paths {
-		if reason := checkPath(u.goos, strings.TrimSuffix(at, "/")); reason != "" {
-			return refuse(reason, at)
+// removed. What had to stay is returned.
+func (u *Unpacker) Remove(removals []Removal, owns func(folder string) bool) (stays []Stay, err error) {
+	for _, r := range removals {
+		if reason := checkPath(u.goos, strings.TrimSuffix(r.Path, "/")); reason != "" {
+			return nil, refuse(reason, r.Path)
 		}
 	}
 	candidates := make(map[string]bool)
-	s := newFolders(u.root, nil, nil)
+	s := u.newFolders(nil, nil)
 	defer func() { s.close() }()
-	for _, at := range paths {
-		at = strings.TrimSuffix(at, "/")
-		isFolder, err := s.removeFile(at)
+	for _, r := range removals {
+		at := strings.TrimSuffix(r.Path, "/")
+		isFolder, stay, err := u.removeFile(s, at, r.Yields)
 		if err != nil {
-			return err
+			return stays, atPath(at, err)
+		}
+		if stay != nil {
+			stay.Written.Path = at
+			stays = append(stays, *stay)
 		}
 		if isFolder {
 			candidates[at] = true
@@ -39,8 +50,8 @@ func (u *Unpacker) Remove(paths []string, owns func(folder string) bool) error {
 	}
 	// Windows keeps a folder while it is open.
 	s.close()
-	s = newFolders(u.root, nil, nil)
-	return s.removeFolders(candidates, owns)
+	s = u.newFolders(nil, nil)
+	return stays, s.removeFolders(candidates, owns)
 }
 
 // locate returns the open folder of a path, or nil where there is none.
@@ -70,12 +81,24 @@ func absent(err error) error {
 	return err
 }
 
-func (s *folders) removeFile(at string) (isFolder bool, err error) {
+func (u *Unpacker) removeFile(s *folders, at string, yields Yields) (isFolder bool, stay *Stay, err error) {
 	root, info, err := s.locate(at)
 	if root == nil || info.IsDir() {
-		return root != nil, err
+		return root != nil, nil, err
 	}
-	return false, absent(root.Remove(path.Base(at)))
+	if yields == nil {
+		return false, nil, absent(root.Remove(path.Base(at)))
+	}
+	f := s.top()
+	if err := s.share(f); err != nil {
+		return false, nil, err
+	}
+	aside := u.temporaryName()
+	if err := u.ready(Written{Path: at, Kind: Nothing, Aside: f.child(aside)}); err != nil {
+		return false, nil, err
+	}
+	stay, err = (&spot{f, path.Base(at), aside, yields}).remove()
+	return false, stay, err
 }
 
 // removeFolders begins with those that are inside of others.

@@ -6,6 +6,21 @@ import (
 	"testing"
 )
 
+// removals are those of files, whatever they have.
+func removals(paths ...string) (list []Removal) {
+	for _, path := range paths {
+		list = append(list, Removal{Path: path})
+	}
+	return list
+}
+
+func (p place) remove(t *testing.T, owns func(string) bool, paths ...string) {
+	t.Helper()
+	if stays, err := New(p.root, Options{}).Remove(removals(paths...), owns); err != nil || len(stays) > 0 {
+		t.Fatal(stays, err)
+	}
+}
+
 func TestRemove(t *testing.T) {
 	p := newPlace(t)
 	if _, err := p.unpack(t, archive(t,
@@ -15,17 +30,10 @@ func TestRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(p.dir, "k/l/mine"), "stays")
-	err := New(p.root, Options{}).Remove(
-		[]string{"a/b/c", "a/b/d", "a/b/", "a/e", "gone/x", "z/x", "k/l/m", "o/p", "zl", "o"},
-		func(folder string) bool { return folder != "o" },
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.remove(t, func(folder string) bool { return folder != "o" },
+		"a/b/c", "a/b/d", "a/b/", "a/e", "gone/x", "z/x", "k/l/m", "o/p", "zl", "o")
 	p.has(t, "k", "k/l", `k/l/mine "stays"`, "o", `z ""`)
-	if err := New(p.root, Options{}).Remove([]string{"z", "k/l"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	p.remove(t, nil, "z", "k/l")
 	p.has(t, "k", "k/l", `k/l/mine "stays"`, "o")
 	p.outside(t)
 }
@@ -38,7 +46,7 @@ func TestRemoveRefuses(t *testing.T) {
 		p := newPlace(t)
 		linkToCanary(t, p)
 		write(t, filepath.Join(p.dir, "f"), "")
-		err := New(p.root, Options{}).Remove([]string{path, "f"}, func(string) bool { return true })
+		_, err := New(p.root, Options{}).Remove(removals(path, "f"), func(string) bool { return true })
 		if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Reason != reason {
 			t.Errorf("%q: %v", path, err)
 		}

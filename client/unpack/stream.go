@@ -41,12 +41,16 @@ type plain struct {
 type counter struct {
 	io.Reader
 	bytes  atomic.Int64
+	used   atomic.Int64          // of them, when something was made of them last
+	plain  atomic.Bool           // nothing is made of them: they are the tar
 	failed atomic.Pointer[error] // that it was ended by, if it did not just end
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	c.bytes.Add(int64(n))
+	if c.bytes.Add(int64(n))-c.used.Load() > mostBarren && !c.plain.Load() {
+		err = &LimitError{Limit: "bytes that make nothing", Most: mostBarren}
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		c.failed.Store(&err)
 	}
@@ -76,6 +80,7 @@ func openStream(ctx context.Context, r io.Reader, l Limits) (*stream, error) {
 		s.plain.source, s.close = decoder, decoder.Close
 	default:
 		s.plain.packed = nil
+		packed.plain.Store(true)
 	}
 	s.tar = bufio.NewReaderSize(s.plain, streamBuffer)
 	return s, nil
@@ -86,7 +91,9 @@ func (p *plain) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := p.source.Read(b)
-	p.bytes += int64(n)
+	if p.bytes += int64(n); n > 0 && p.packed != nil {
+		p.packed.used.Store(p.packed.bytes.Load())
+	}
 	switch {
 	case p.bytes > p.limits.Bytes:
 		return 0, &LimitError{Limit: "bytes", Most: p.limits.Bytes}

@@ -2,12 +2,14 @@ package unpack
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Options of an [Unpacker]. The zero value unpacks everything.
@@ -16,9 +18,16 @@ type Options struct {
 	// It may read the content of a file, to take it elsewhere or to make another
 	// out of it, and says in either case so by its [Choice]. An error ends the run.
 	Choose func(m Member, content io.Reader) (Choice, error)
+	// Comment is told that of the archive, where git puts the id of the commit, before
+	// any member that follows. An error ends the run.
+	Comment func(string) error
 	// Ready is told of each file and link when it is complete and about to get its
-	// name, so that who keeps a journal has it there first. Calls come as for Done.
+	// name, and of what is about to be removed, so that a journal has it first. Calls
+	// come as for Done.
 	Ready func(Written) error
+	// Stays is told of each member whose [Choice].Yields has refused. Calls come as for
+	// Done. Without it such a member ends the run.
+	Stays func(Stay) error
 	// Done is told of each file, link and folder as soon as it is there. Calls come
 	// from several goroutines, one at a time; an error ends the run.
 	Done func(Written) error
@@ -46,12 +55,17 @@ type Unpacker struct {
 	root    *os.Root
 	options Options
 	goos    string
+	inTurns bool         // as on a system that cannot exchange two names
+	run     string       // in temporary names
+	named   atomic.Int64 // likewise
+
+	mu sync.Mutex // for the functions of the options, and for the report
 }
 
 // New makes an Unpacker for a root, which stays the caller's to close.
 func New(root *os.Root, o Options) *Unpacker {
 	o.Limits = o.Limits.withDefaults()
-	return &Unpacker{root: root, options: o, goos: runtime.GOOS}
+	return &Unpacker{root: root, options: o, goos: runtime.GOOS, run: rand.Text()}
 }
 
 // Tar unpacks one stream, to the end of r. The report is of what was done also when
@@ -75,7 +89,7 @@ func (u *Unpacker) Tar(ctx context.Context, r io.Reader) (Report, error) {
 		return Report{}, err
 	}
 	run := &run{Unpacker: u, ctx: ctx, cancel: cancel, stream: stream, marker: m}
-	run.folders = newFolders(u.root, &same, run.madeFolder)
+	run.folders = u.newFolders(&same, run.madeFolder)
 	err = run.unpack()
 	return run.report, errors.Join(err, m.remove(u.root))
 }
@@ -95,9 +109,7 @@ type run struct {
 	marker   *marker
 	buffer   []byte // for files that flow
 	small    pool
-
-	mu     sync.Mutex // for Done and the report
-	report Report
+	report   Report
 }
 
 // unpack reads to the end, and only if that was a good one makes the links.
@@ -140,13 +152,23 @@ func (r *run) made(w Written) error {
 // mostWarnings is enough to be read.
 const mostWarnings = 100
 
-func (r *run) ready(w Written) error {
-	if r.options.Ready == nil {
+func (u *Unpacker) ready(w Written) error {
+	if u.options.Ready == nil {
 		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.options.Ready(w)
+}
+
+// stays tells that a member is not where it was to be.
+func (r *run) stays(s Stay) error {
+	if r.options.Stays == nil {
+		return refuse(InTheWay, s.Written.Path)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.options.Ready(w)
+	return r.options.Stays(s)
 }
 
 func (r *run) madeFolder(f *folder, info fs.FileInfo) error {

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func blobID(content string) ID {
@@ -151,7 +153,6 @@ func TestChoose(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "was/folder")); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(p.dir, "kind"), "was a file")
 	var asked []string
 	var manifest []byte
 	choose := func(m Member, content io.Reader) (c Choice, err error) {
@@ -167,20 +168,20 @@ func TestChoose(t *testing.T) {
 			whole := "whole, by " + string(patch)
 			return Choice{Content: io.NopCloser(strings.NewReader(whole)), Size: int64(len(whole)),
 				ID: blobID(whole)}, err
-		case "was", "kind":
-			c.Replace = true
+		case "was":
+			return replace(m, content)
 		}
 		return c, err
 	}
 	report, err := p.unpack(t, archive(t,
 		reg("p/.repomcp/manifest.json", "{}"), reg("edited", "upstream"), reg("patched", "patch"), dir("skipped/"),
-		reg("skipped/a", "x"), reg("was", "now a file"), dir("kind/"), reg("kind/inside", "x"), sym("l", "was"),
+		reg("skipped/a", "x"), reg("was", "now a file"), sym("l", "was"),
 	), Options{Choose: choose})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.has(t, `edited "by hand"`, "kind", `kind/inside "x"`, "l -> was", `patched "whole, by patch"`, `was "now a file"`)
-	if string(manifest) != "{}" || report.Skipped != 4 || len(asked) != 9 {
+	p.has(t, `edited "by hand"`, "l -> was", `patched "whole, by patch"`, `was "now a file"`)
+	if string(manifest) != "{}" || report.Skipped != 4 || len(asked) != 7 {
 		t.Errorf("manifest %q, %d skipped, asked for %q", manifest, report.Skipped, asked)
 	}
 }
@@ -216,6 +217,43 @@ func TestErrorsOfTheCallerEndTheRun(t *testing.T) {
 				t.Errorf("%s: the root has %s", name, line)
 			}
 		}
+	}
+}
+
+// TestErrorsNameTheMember and no temporary file, which says nothing to a user.
+func TestErrorsNameTheMember(t *testing.T) {
+	long := strings.Repeat("n", 300) // which no file system can give to a file
+	for name, member := range map[string]entry{
+		"file": reg("d/"+long, "x"), "large file": reg("d/"+long, strings.Repeat("x", smallFile+1)),
+		"link": sym("d/"+long, "x"), "folder": reg("d/"+long+"/a", "x"),
+	} {
+		for _, guarded := range []bool{false, true} {
+			p, o := newPlace(t), Options{}
+			if guarded {
+				o.Choose = replace
+			}
+			_, err := p.unpack(t, archive(t, member), o)
+			if err == nil || !strings.Contains(err.Error(), "d/"+long) || strings.Contains(err.Error(), temporaryPrefix) {
+				t.Errorf("%s, guarded %v: %v", name, guarded, err)
+			}
+			p.has(t, "d")
+		}
+	}
+}
+
+// TestTheCommentIsLookedAtFirst: an error about it ends the run before any member.
+func TestTheCommentIsLookedAtFirst(t *testing.T) {
+	stop := errors.New("stop")
+	p := newPlace(t)
+	_, err := p.unpack(t, archive(t, entry{name: "pax_global_header", kind: tar.TypeXGlobalHeader,
+		pax: map[string]string{"comment": "a commit"}}, reg("a", "x")), Options{Comment: func(comment string) error {
+		if comment != "a commit" {
+			t.Errorf("the comment is %q", comment)
+		}
+		return stop
+	}})
+	if p.has(t); !errors.Is(err, stop) {
+		t.Error(err)
 	}
 }
 
@@ -344,6 +382,7 @@ func TestNamesHeldAreBounded(t *testing.T) {
 }
 
 func TestManyFilesAtOnce(t *testing.T) {
+	gittest.Long(t)
 	p := newPlace(t)
 	var entries []entry
 	for i := range 2000 {
@@ -380,6 +419,13 @@ func TestClean(t *testing.T) {
 	}
 	write(t, filepath.Join(p.dir, ".repomcp", markerName), "")
 	write(t, filepath.Join(p.dir, ".repomcp", "state"), "kept")
+	if err := u.Clean(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err != nil {
+		t.Error("Clean removed what may be a file of the user, in a folder that is kept in step")
+	}
+	u = New(p.root, Options{Ready: func(Written) error { return nil }})
 	if _, err := u.Tar(t.Context(), bytes.NewReader(archive(t, reg("a", "")))); err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 func TestAccessRulesAreFollowed(t *testing.T) {
+	gittest.Long(t)
 	file := filepath.Join(t.TempDir(), "access.yaml")
 	write := func(text string) {
 		t.Helper()
@@ -24,7 +28,7 @@ func TestAccessRulesAreFollowed(t *testing.T) {
 	}
 	const only = "rules:\n- anybody: true\n  repositories: [%]\n"
 	write(strings.Replace(only, "%", "hello", 1))
-	p, said := launchWith(t, "", nil, "--listen", "127.0.0.1:0", "--access", file)
+	p, said := launchWith(t, "", nil, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access", file)
 	at := regexp.MustCompile(`listening on (http://\S+),`)
 	said.await(t, at)
 	p.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -46,7 +50,7 @@ func TestAccessRulesAreFollowed(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	said.await(t, regexp.MustCompile(`read again" what="access rules"`))
+	said.await(t, regexp.MustCompile(`read again" file="access rules"`))
 	sees("hello", http.StatusNotFound)
 	sees("fork", http.StatusOK)
 
@@ -55,13 +59,33 @@ func TestAccessRulesAreFollowed(t *testing.T) {
 	sees("hello", http.StatusNotFound)
 	sees("fork", http.StatusOK)
 
+	// What is cut counts for nothing, also after a signal, and the operator is told.
+	whole := strings.Replace(only, "%", "hello]\n  scopes: [none", 1)
+	if err := os.WriteFile(file, []byte(whole[:strings.Index(whole, "\n  scopes")]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	said.await(t, regexp.MustCompile(`level=ERROR .*file="access rules".*the last line has no end`))
+	sees("hello", http.StatusNotFound)
+	sees("fork", http.StatusOK)
+	admin := adminAt.FindStringSubmatch(said.String())[1]
+	refused := regexp.MustCompile(`(?m)^file "access rules" is refused, .* has no end`)
+	if status, text := p.get(t, admin+"/readyz?verbose"); status != http.StatusOK || !refused.MatchString(text) {
+		t.Errorf("readiness while a file is refused: %d %s", status, text)
+	}
+
 	before := time.Now()
 	write(strings.Replace(only, "%", "hello, fork", 1))
-	said.await(t, regexp.MustCompile(`level=INFO msg="a file was read again" file="access rules"`))
-	if took := time.Since(before); took > 10*reloadInterval {
+	said.await(t, regexp.MustCompile(`(?s)level=ERROR .*level=INFO msg="a file was read again" file="access rules"`))
+	if took := time.Since(before); took > 10*operatorfile.Settling {
 		t.Errorf("a change was followed after %v", took)
 	}
 	sees("hello", http.StatusOK)
 	sees("fork", http.StatusOK)
+	if _, text := p.get(t, admin+"/readyz?verbose"); refused.MatchString(text) {
+		t.Errorf("readiness when the file is good again: %s", text)
+	}
 	p.stop(t)
 }

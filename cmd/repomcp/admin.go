@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/repomcp/repomcp/internal/admin"
 	"github.com/repomcp/repomcp/internal/cli"
@@ -12,19 +17,73 @@ import (
 	"github.com/repomcp/repomcp/internal/telemetry"
 )
 
+// minOperatorToken is the length from which a token is hardly guessed.
+const minOperatorToken = 16
+
+// operatorFlags say what the admin listener wants of who asks.
+type operatorFlags struct {
+	token, tokenFile string
+	set              *pflag.FlagSet // tells an empty token, which is a mistake, from none
+}
+
+const (
+	flagOperatorToken     = "admin-token"
+	flagOperatorTokenFile = "admin-token-file"
+)
+
+func (f *operatorFlags) define(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.token, flagOperatorToken, "",
+		"token that --admin-listen wants for all but /healthz and /readyz; better given as REPOMCP_ADMIN_TOKEN, or in "+
+			"a file (default: all who can connect are let in)")
+	set.StringVar(&f.tokenFile, flagOperatorTokenFile, "", "file with the token of --admin-token")
+}
+
+// wanted reports whether a token is wanted.
+func (f operatorFlags) wanted() bool {
+	return f.set.Changed(flagOperatorToken) || f.set.Changed(flagOperatorTokenFile)
+}
+
+// read returns the token; "" where none is wanted.
+func (f operatorFlags) read() (string, error) {
+	flag, token := flagOperatorToken, f.token
+	switch {
+	case !f.wanted():
+		return "", nil
+	case f.set.Changed(flagOperatorToken) && f.set.Changed(flagOperatorTokenFile):
+		return "", cli.Misused(fmt.Errorf("--%s and --%s both give the token: leave one of them out",
+			flagOperatorToken, flagOperatorTokenFile))
+	case f.set.Changed(flagOperatorTokenFile):
+		flag = flagOperatorTokenFile
+		text, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return "", cli.Misused(fmt.Errorf("--%s: %w", flag, err))
+		}
+		token = strings.TrimSpace(string(text))
+	}
+	if len(token) < minOperatorToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", cli.Misused(fmt.Errorf("--%s: a token has %d characters of ASCII or more, and no spaces, for "+
+			"example from: openssl rand -hex 32", flag, minOperatorToken))
+	}
+	return token, nil
+}
+
 // administration is what the operator asks, and what is sent to a collector; empty
 // where there is neither a listener for it nor a collector.
 type administration struct {
 	listener  net.Listener
 	metrics   *metrics.Metrics
 	telemetry *telemetry.Telemetry
+	token     string // that the listener wants; "" for none
 	reach     reach
 	logger    *slog.Logger
 }
 
 // newAdministration uses a listener, or nil. Close it.
-func newAdministration(env cli.Environment, listener net.Listener, logger *slog.Logger) (*administration, error) {
-	a := &administration{listener: listener, logger: logger}
+func newAdministration(
+	env cli.Environment, listener net.Listener, token string, logger *slog.Logger,
+) (*administration, error) {
+	a := &administration{listener: listener, token: token, logger: logger}
 	settings := telemetry.Read(env.Lookup, logger)
 	if listener != nil || settings.Metrics() {
 		a.metrics = metrics.New(version())
@@ -32,9 +91,9 @@ func newAdministration(env cli.Environment, listener net.Listener, logger *slog.
 	if err := a.startTelemetry(settings); err != nil || listener == nil {
 		return a, err
 	}
-	if a.reach = reachOf("http", listener.Addr()); a.reach.everybody {
+	if a.reach = reachOf("http", listener.Addr()); a.reach.everybody && token == "" {
 		logger.Warn("other machines can connect to the admin listener, which asks nobody who they are; it tells the " +
-			"names of all repositories")
+			"names of all repositories. Give it a token with --admin-token-file")
 	}
 	return a, nil
 }
@@ -71,7 +130,9 @@ func (a *administration) observer() (all httpx.Observers) {
 
 // serve answers the operator until stop is called, also while downloads finish after
 // the end of ctx. Then the server is not ready.
-func (a *administration) serve(ctx context.Context, hosts []string, sources metrics.Sources) (stop func()) {
+func (a *administration) serve(
+	ctx context.Context, hosts []string, sources metrics.Sources, faults func() map[string]error,
+) (stop func()) {
 	if a.metrics != nil {
 		a.metrics.Read(sources)
 	}
@@ -79,8 +140,8 @@ func (a *administration) serve(ctx context.Context, hosts []string, sources metr
 		return func() {}
 	}
 	server := admin.New(admin.Options{
-		Metrics: a.metrics.Handler(), Catalogue: sources.Catalogue,
-		Hosts: append(hosts, a.reach.names...), Logger: a.logger,
+		Metrics: a.metrics.Handler(), Catalogue: sources.Catalogue, Faults: faults,
+		Hosts: append(hosts, a.reach.names...), Token: a.token, Logger: a.logger,
 	})
 	context.AfterFunc(ctx, server.Drain)
 	a.logger.Info("metrics and health are served", "address", a.reach.shown())

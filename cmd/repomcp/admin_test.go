@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // adminAt finds the address of the admin listener.
@@ -25,6 +27,7 @@ func startWithAdmin(t *testing.T, root string, flags ...string) (p *process, adm
 }
 
 func TestTheAdminListenerTellsWhatTheServerDoes(t *testing.T) {
+	gittest.Long(t)
 	root, repo := bulkyRoot(t)
 	write := func(name, content string) {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
@@ -103,6 +106,7 @@ func awaitMetrics(t *testing.T, p *process, admin string, want []string) {
 
 // While downloads finish nobody else is sent here, and the operator can watch.
 func TestADrainingServerIsNotReady(t *testing.T) {
+	gittest.Long(t)
 	root, _ := bulkyRoot(t)
 	p, admin := startWithAdmin(t, root)
 	body := p.stream("repo://repo/archive/main.tar.gz")
@@ -135,6 +139,7 @@ func TestADrainingServerIsNotReady(t *testing.T) {
 
 // Without the root nothing can be answered.
 func TestAServerWithoutItsRootIsNotReady(t *testing.T) {
+	gittest.Long(t)
 	root, _ := bulkyRoot(t)
 	moved := filepath.Join(t.TempDir(), "moved")
 	p, admin := startWithAdmin(t, root)

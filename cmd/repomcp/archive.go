@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,7 +39,8 @@ commit id, by default HEAD.
 The tar inside is, to the byte, that of
   git -c tar.umask=0002 archive --format=tar REVISION
 with the attributes of the commit applied. With --profile full it is the
-complete tree, without any attribute applied.
+complete tree, without any attribute applied, and with --profile worktree that
+tree as git checkout writes it.
 
 With --format manifest.json it is the list of what the archive holds. With
 --base it is only what differs from that revision, after a member
@@ -47,7 +50,7 @@ An output file appears only when the archive is whole.`,
 		Example: `  repomcp archive --root testrepos hello main -o hello.tar.gz
   repomcp archive --root testrepos hello v1.0.0 --prefix hello-1.0.0/ | tar tzf -
   repomcp archive --root testrepos hello main --path src --exclude '*.md' | tar tzf -`,
-		Args: cli.Arguments(cobra.RangeArgs(1, 2), "name a repository and, if you like, a revision"),
+		Args: cli.CountArguments(1, 2, "name a repository and, if you like, a revision"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return writeArchive(c, env, flags, args[0], append(args, "HEAD")[1])
 		},
@@ -119,11 +122,17 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
 	snapshot, err := catalogue.Snapshot(name)
+	if isAbsent(err) {
+		return noRepository(flags.root, name, catalogue.Names())
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	head, err := snapshot.ResolveTreeish(c.Context(), revision)
+	if isAbsent(err) {
+		return noRevision(snapshot, revision)
+	}
 	if err != nil {
 		return err
 	}
@@ -145,7 +154,51 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	if flags.dryRun {
 		return printMeasure(c.Context(), env.Stdout, plan)
 	}
-	return cli.WriteOutput(flags.output, env.Stdout, func(w io.Writer) error { return plan.WriteTo(c.Context(), w) })
+	err = cli.WriteOutput(flags.output, env.Stdout, func(w io.Writer) error { return plan.WriteTo(c.Context(), w) })
+	if err != nil {
+		return err
+	}
+	return warnOfEncodings(c.Context(), env.Stderr, plan)
+}
+
+// warnOfEncodings says which files stay UTF-8 that should not. It reads folders, which
+// comes after the archive since that may be piped to a program that waits for it.
+func warnOfEncodings(ctx context.Context, w io.Writer, plan *archive.Plan) error {
+	names, _, err := plan.UnknownEncodings(ctx)
+	for _, name := range names {
+		_, _ = fmt.Fprintf(w, "repomcp: warning: working-tree-encoding=%s is not known; its files stay UTF-8\n",
+			strconv.QuoteToGraphic(name))
+	}
+	return err
+}
+
+// isAbsent reports whether the error says that something is not there, and not that it
+// is damaged.
+func isAbsent(err error) bool {
+	return errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)
+}
+
+func noRepository(root, name string, known []string) error {
+	const most = 20 // fit on a screen
+	hint := cli.DidYouMean(name, known)
+	if hint == "" && len(known) <= most {
+		hint = " There are " + strings.Join(known, ", ")
+	}
+	return fmt.Errorf("there is no repository %q below %s.%s", name, root, hint)
+}
+
+func noRevision(snapshot *repos.Snapshot, revision string) error {
+	var known []string
+	refs, _ := snapshot.Refs() // without them nothing is suggested
+	for _, ref := range refs {
+		name := ref.Name
+		if !strings.HasPrefix(revision, "refs/") {
+			name = cmp.Or(ref.Branch(), ref.Tag(), name)
+		}
+		known = append(known, name)
+	}
+	return fmt.Errorf("there is no branch, tag or commit %q in %s.%s A commit that no ref leads to needs "+
+		"--allow-unreachable", revision, snapshot.Repository().Name(), cli.DidYouMean(revision, known))
 }
 
 func printMeasure(ctx context.Context, w io.Writer, plan *archive.Plan) error {

@@ -113,8 +113,8 @@ func (f authenticationFlags) refuseOpenDoor(at reach) error {
 		return nil
 	}
 	return cli.Misused(fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
-		"--tokens FILE; or name an authorization server with --oauth-issuer; or listen on 127.0.0.1 or a Unix socket; "+
-		"or, if all who can connect may read everything, start with --insecure-no-auth", exposed))
+		"--tokens FILE; or name an authorization server with --oauth-issuer; or listen on 127.0.0.1:8080 or a Unix "+
+		"socket; or, if all who can connect may read everything, start with --insecure-no-auth", exposed))
 }
 
 // audienceAt is the address of the endpoint, which is what clients ask the issuer for a

@@ -32,6 +32,7 @@ func (m *churnedMirror) rewrite(ctx context.Context) (rounds int) {
 // TestStreamsOverAMirrorThatIsRewritten takes archives of a branch that is force-pushed
 // and pruned away meanwhile: none is refused, broken or wrong.
 func TestStreamsOverAMirrorThatIsRewritten(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := newSoak(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -66,6 +67,7 @@ func TestStreamsOverAMirrorThatIsRewritten(t *testing.T) {
 
 // TestClientsThatResetLeaveNothing has clients break off in the middle of downloads.
 func TestClientsThatResetLeaveNothing(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	root, _ := bulkyRoot(t)
 	p, admin := startWithAdmin(t, root)

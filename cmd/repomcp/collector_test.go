@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	collectormetricspb "go.opentelemetry.io/proto/slim/otlp/collector/metrics/v1"
-	collectortracepb "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
-	commonpb "go.opentelemetry.io/proto/slim/otlp/common/v1"
-	metricspb "go.opentelemetry.io/proto/slim/otlp/metrics/v1"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	collectormetricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	collectortracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 

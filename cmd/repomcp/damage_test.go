@@ -366,6 +366,7 @@ func (m *patientMirror) ask() (refused int, reasons map[string]bool) {
 // TestDamagedMirrorsHarmNobodyElse has one server over a mirror for each kind of damage,
 // all damaged and mended while it serves.
 func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	root := t.TempDir()
 	base := gittest.At(t, filepath.Join(root, "base.git"))

@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/repomcp/repomcp/internal/admin"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/doctor"
@@ -65,8 +68,13 @@ func examine(c *cobra.Command, env cli.Environment, flags doctorFlags, refused e
 	if refused != nil {
 		settings.Refused = append(settings.Refused, refused)
 	}
+	redis.SetLogger(redisLog{slog.New(slog.DiscardHandler)}) // a finding says what it would
 	report := doctor.Examine(c.Context(), settings)
-	if err := write(env.Stdout, report, flags.asJSON); err != nil {
+	write := report.WriteText
+	if flags.asJSON {
+		write = func(w io.Writer) error { return writeJSON(w, report) }
+	}
+	if err := write(env.Stdout); err != nil {
 		return err
 	}
 	if report.Faults > 0 {
@@ -75,14 +83,12 @@ func examine(c *cobra.Command, env cli.Environment, flags doctorFlags, refused e
 	return nil
 }
 
-func write(w io.Writer, report doctor.Report, asJSON bool) error {
-	if !asJSON {
-		return report.WriteText(w)
-	}
+// writeJSON writes a value for programs, and for people who look at it.
+func writeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(report)
+	return encoder.Encode(value)
 }
 
 // refusals are for what a server ends with as soon as it has its settings. What is in
@@ -90,6 +96,7 @@ func write(w io.Writer, report doctor.Report, asJSON bool) error {
 var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { _, _, err := newLogger(io.Discard, f.mirrorFlags); return err },
 	func(f serveFlags) error { _, err := f.hosts(); return err },
+	func(f serveFlags) error { _, err := f.operator.read(); return err },
 	func(f serveFlags) error { return f.cache.check() },
 	func(f serveFlags) error { _, err := f.links.mode(); return err },
 	func(f serveFlags) error { return f.links.checkLifetime() },
@@ -138,7 +145,8 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 	s := doctor.Settings{
 		Asking: f.asking(at), Exposure: warningOf(f, at, f.authentication.asks()), TrustedProxies: f.trustedProxies,
 		FetchHook: f.fetchHook, Budget: budget,
-		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, PublicURL: f.publicURL,
+		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, Probe: admin.Probe,
+		AdminToken: f.operator.wanted(), AdminTokenFile: f.operator.tokenFile, PublicURL: f.publicURL,
 		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
 		Memory: f.historyCache + f.searchCache, TLSCert: f.tlsCert, TLSKey: f.tlsKey, SessionKey: f.sessionKeyFile,
 		LinkKeys: f.links.keyFile, Revocations: f.links.revocations,

@@ -24,6 +24,7 @@ const toolsPage = "../../docs/tools.md"
 // serveSamples runs the program over testrepos until the test ends.
 func serveSamples(t *testing.T, flags ...string) *peer {
 	t.Helper()
+	gittest.Long(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	log, said := io.Pipe()
 	ended := make(chan int, 1)

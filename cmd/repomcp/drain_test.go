@@ -171,6 +171,7 @@ func (k *kept) ask(url string) (*http.Response, error) {
 // TestSIGTERMUnderAHundredStreams has all clients that a server has at its end: nobody
 // is sent there any more, connections end in order, and each download is whole.
 func TestSIGTERMUnderAHundredStreams(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	c := newDrainees(t)
 	p := c.p
@@ -224,6 +225,7 @@ func TestSIGTERMUnderAHundredStreams(t *testing.T) {
 
 // TestWhatOutlivesTheDrainTimeIsBroken lets some finish, and the others not.
 func TestWhatOutlivesTheDrainTimeIsBroken(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const slow = 30
 	c := newDrainees(t, "--drain-timeout", "20s")

@@ -81,6 +81,7 @@ func TestALogThatCannotBeWrittenEndsNothing(t *testing.T) {
 // TestAFullDiskTakesNothingAway has the cache on a real file system that is full: what is
 // sent is whole, and the operator sees why it is slower.
 func TestAFullDiskTakesNothingAway(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", dir).CombinedOutput(); err != nil {
@@ -117,6 +118,7 @@ func TestAFullDiskTakesNothingAway(t *testing.T) {
 // TestDescriptorsRunOutAndComeBack lets clients take all descriptors: others are told
 // to come later, nothing is taken for absent or damaged, and it passes.
 func TestDescriptorsRunOutAndComeBack(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	root := t.TempDir()
 	const mirrors = 6

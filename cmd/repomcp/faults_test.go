@@ -251,12 +251,13 @@ func (f *faultFolder) read() map[string]string {
 // sync ends in step, or fails by one of its codes and leaves files of before or after,
 // and the next one ends in step.
 func TestFaultsOnTheWay(t *testing.T) {
+	gittest.Long(t)
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "app.git"))
 	commits, heads := faultHistory(repo)
 	p := start(t, root, "--rescan", "100ms")
 	proxy := newFaultProxy(t, p.url)
-	outcomes, rounds := map[string]int{}, gittest.Volume(78, 4000)
+	outcomes, rounds := map[string]int{}, gittest.Volume(52, 4000)
 	kinds := slices.Sorted(maps.Keys(damages))
 	f := &faultFolder{t: t, proxy: proxy}
 	for round := range rounds {
@@ -336,6 +337,7 @@ func faultHistory(repo *gittest.Repo) (commits []string, heads []map[string]stri
 // TestProcessesEndByTheirCodes runs the command itself where all connections are
 // damaged, and then none.
 func TestProcessesEndByTheirCodes(t *testing.T) {
+	gittest.Long(t)
 	root := t.TempDir()
 	_, heads := faultHistory(gittest.At(t, filepath.Join(root, "app.git")))
 	proxy := newFaultProxy(t, start(t, root).url)

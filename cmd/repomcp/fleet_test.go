@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/knadh/koanf/parsers/yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/repomcp/repomcp/internal/access/tokens"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -62,7 +62,7 @@ func programs(t *testing.T, names ...string) map[string]string {
 			path, err = exec.LookPath(filepath.Join("/usr/sbin", name))
 		}
 		if err != nil {
-			t.Skipf("ABSENT: %s, replicas were not tested together", name)
+			t.Skipf("ABSENT: %s, without which this was not tested", name)
 		}
 		found[name] = path
 	}
@@ -180,20 +180,13 @@ func settingsOfReplicas(t *testing.T) []map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := yaml.Parser().Unmarshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var compose struct {
 		Services map[string]struct {
 			Command     []string
 			Environment map[string]string
 		}
 	}
-	if text, err = json.Marshal(tree); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &compose); err != nil {
+	if err := yaml.Unmarshal(text, &compose); err != nil {
 		t.Fatal(err)
 	}
 	var list []map[string]string

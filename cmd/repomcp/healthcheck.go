@@ -23,7 +23,7 @@ environment or in a configuration file the same are used here.`,
 		Example: `  repomcp healthcheck
   repomcp healthcheck --listen 127.0.0.1:9000
   REPOMCP_LISTEN=unix:/run/repomcp/socket repomcp healthcheck`,
-		Args: cli.Arguments(cobra.NoArgs, ""),
+		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), timeout)
 			defer cancel()
@@ -31,7 +31,7 @@ environment or in a configuration file the same are used here.`,
 		},
 	}
 	set := command.Flags()
-	set.StringVar(&listen, "listen", defaultListen, "address at which the server listens, or unix:PATH")
+	set.Var(newListenAddress(&listen, defaultListen), "listen", "address at which the server listens, or unix:PATH")
 	set.StringVar(&cert, "tls-cert", "", "any value: the server speaks HTTPS; its certificate is not checked")
 	set.DurationVar(&timeout, "timeout", 3*time.Second, "how long an answer may take")
 	return command

@@ -11,10 +11,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // The chart is rendered by helm itself, and the program takes the settings in it.
 func TestHelmChart(t *testing.T) {
+	gittest.Long(t)
 	if _, err := exec.LookPath("helm"); err != nil {
 		t.Skip("helm is missing")
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 const (
@@ -139,6 +141,24 @@ func TestDocumentationOfClients(t *testing.T) {
 	useTools(t, "over HTTP", &mcp.StreamableClientTransport{
 		Endpoint: server.url + strings.TrimPrefix(writtenEndpoint, "http://127.0.0.1:8080"), DisableStandaloneSSE: true,
 	})
+}
+
+// The first lines work in a clone, before there is a release: what they install is there.
+// .ci/version.sh installs it.
+func TestInstallationFromAClone(t *testing.T) {
+	gittest.Long(t)
+	blocks := codeBlocks(t, "README.md", "sh")
+	if len(blocks) == 0 || !strings.Contains(blocks[0], "go install ") {
+		t.Fatalf("the page begins with the commands %q, want what installs the program", blocks)
+	}
+	lines := exec.Command("sh", "-euc", strings.Replace(blocks[0], "go install", "go list -f {{.Name}}", 1))
+	lines.Dir = "../.."
+	lines.Env = append(os.Environ(), "GOPROXY=off")
+	lines.Stderr = os.Stderr
+	said, err := lines.Output()
+	if err != nil || !strings.HasPrefix(string(said), "main\nrepomcp ") {
+		t.Errorf("%v: %s, want a program and its version", err, said)
+	}
 }
 
 // useTools does what the pages say is to be seen.

@@ -16,7 +16,6 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/fastopen"
 )
 
 const (
@@ -26,6 +25,53 @@ const (
 	// One of any other name is for clients.
 	adminSocket = "admin"
 )
+
+// listenAddress is a flag for where to listen: an address of TCP or a Unix socket.
+type listenAddress struct {
+	address *string
+	preset  string // "" where nothing need listen
+}
+
+func newListenAddress(address *string, preset string) listenAddress {
+	*address = preset
+	return listenAddress{address, preset}
+}
+
+// Set implements [pflag.Value]. A port alone is one of [thisMachine]. Whether a host is
+// there is found out by listening.
+func (l listenAddress) Set(text string) error {
+	if _, address, isURL := strings.Cut(text, "://"); isURL {
+		address, _, _ = strings.Cut(address, "/")
+		return fmt.Errorf("it is a URL: write %s", address)
+	}
+	if text == l.preset || strings.HasPrefix(text, unixPrefix) {
+		*l.address = text
+		return nil
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port = thisMachine, text
+		if strings.Trim(port, "0123456789") != "" || port == "" {
+			return errors.New("it has no port: write HOST:PORT such as 127.0.0.1:8080, a port, or unix:PATH")
+		}
+	}
+	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
+		return fmt.Errorf("%q is no port from 0 to 65535", port)
+	}
+	*l.address = net.JoinHostPort(host, port)
+	return nil
+}
+
+// String implements [pflag.Value].
+func (l listenAddress) String() string {
+	if l.address == nil {
+		return ""
+	}
+	return *l.address
+}
+
+// Type implements [pflag.Value].
+func (l listenAddress) Type() string { return "address" }
 
 // sockets are what the server listens at; the one for the operator may be nil.
 type sockets struct{ clients, admin net.Listener }
@@ -62,7 +108,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	return (&net.ListenConfig{Control: fastopen.Listen}).Listen(ctx, network, address)
+	return (&net.ListenConfig{}).Listen(ctx, network, address)
 }
 
 // removeStale removes the socket of a process that has died. One that somebody

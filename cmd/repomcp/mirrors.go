@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -138,11 +140,19 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 
 // takesNoArgument refuses arguments: what is served is named by a flag.
 func takesNoArgument(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return cli.Misused(fmt.Errorf("%s takes no argument %q; name the folder of the mirrors with --root %s",
-			c.Name(), args[0], args[0]))
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	advice := "a size or time is one word, such as 4MB or 30s, and --root DIR names the folder of the mirrors"
+	if strings.ContainsRune(args[0], filepath.Separator) || isFolder(args[0]) {
+		advice = "name the folder of the mirrors with --root " + args[0]
+	}
+	return cli.Misused(fmt.Errorf("%s takes no argument %q: %s", c.Name(), args[0], advice))
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // mirrors is what answers about the repositories of a folder. It has resources and

@@ -60,6 +60,7 @@ const rushAddresses = 24
 // However much is asked for at once: some are served, the others are told to come
 // later, the process stays within its memory, and it says that it is well.
 func TestOverloadIsSurvived(t *testing.T) {
+	gittest.Long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("it reads /proc")
 	}

@@ -17,6 +17,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +43,7 @@ type process struct {
 // by that name, and then it is nothing else: see TestMain.
 func program(tb testing.TB) (binary string) {
 	tb.Helper()
+	gittest.Long(tb)
 	binary, err := exec.LookPath("repomcp")
 	if err != nil {
 		tb.Fatal(err)
@@ -55,9 +58,13 @@ func start(tb testing.TB, root string, flags ...string) *process {
 }
 
 // startPlain is start for the program without the race detector, which takes several
-// times the memory.
+// times the memory. It is built where the tests have the detector.
 func startPlain(tb testing.TB, root string, flags ...string) *process {
 	tb.Helper()
+	info, _ := debug.ReadBuildInfo()
+	if info == nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return start(tb, root, flags...)
+	}
 	binary := filepath.Join(tb.TempDir(), "repomcp")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".")
 	build.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0")
@@ -135,6 +142,7 @@ func bulkyRoot(t *testing.T) (root string, repo *gittest.Repo) {
 }
 
 func TestSIGTERMDuringAStreamLetsItFinish(t *testing.T) {
+	gittest.Long(t)
 	root, repo := bulkyRoot(t)
 	p := start(t, root)
 	body := p.stream("repo://repo/archive/main.tar.gz")
@@ -175,6 +183,7 @@ func TestSIGTERMDuringAStreamLetsItFinish(t *testing.T) {
 }
 
 func TestEndOfTheDrainTimeAbortsVisibly(t *testing.T) {
+	gittest.Long(t)
 	root, _ := bulkyRoot(t)
 	p := start(t, root, "--drain-timeout", "300ms")
 	body := p.stream("repo://repo/archive/main.tar.gz")
@@ -287,6 +296,7 @@ func TestIdleConnectionsLeaveRoom(t *testing.T) {
 
 // A server that shells started in the background has SIGINT ignored at first.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
+	gittest.Long(t)
 	root, _ := bulkyRoot(t)
 	p, said := launchBy(t, "trap '' INT;", root, "--drain-timeout", "5m")
 	response, err := p.client.Get(p.url + "/archive/repo/main.tar")

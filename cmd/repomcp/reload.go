@@ -11,18 +11,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
-
-// reloadInterval is how long a new key, a token or a revocation takes to be seen.
-const reloadInterval = 2 * time.Second
 
 // followed is something that is read again while the server runs, by what it is.
 type followed struct {
 	what string
-	// read reads it again on SIGHUP, and ifChanged when the file has changed; one of them
-	// may be nil.
-	read      func() error
-	ifChanged func() (changed bool, err error)
+	// read reads it again on SIGHUP; nil: it is a file.
+	read func() error
+	file operatorFile
+	// taken is called when the file is another one; it may be nil.
+	taken func()
+}
+
+// operatorFile is an [operatorfile.File], whatever is in it.
+type operatorFile interface {
+	Look() (taken bool, err error)
+	Reread()
+	Fault() error
 }
 
 // follow reads again what changes, and everything whenever SIGHUP comes, until ctx ends.
@@ -31,83 +37,92 @@ func follow(ctx context.Context, logger *slog.Logger, list []followed) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	ticker := time.NewTicker(reloadInterval)
-	defer ticker.Stop()
+	next := time.NewTimer(operatorfile.Settling)
+	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-hangups:
 			for _, f := range list {
-				if err := f.readAgain(); err != nil {
-					logger.Error("SIGHUP: what was read before stays", "what", f.what, "error", err)
-				} else {
-					logger.Info("SIGHUP: read again", "what", f.what)
-				}
+				f.readAgain(logger)
 			}
-		case <-ticker.C:
-			for _, f := range list {
-				f.look(logger)
-			}
+		case <-next.C:
 		}
+		for _, f := range list {
+			f.look(logger)
+		}
+		next.Reset(operatorfile.Settling) // what was seen now has settled then
 	}
 }
 
-func (f followed) readAgain() error {
-	if f.read != nil {
-		return f.read()
+// readAgain is what SIGHUP asks for. A file is read by the next looks.
+func (f followed) readAgain(logger *slog.Logger) {
+	if f.read == nil {
+		f.file.Reread()
+		return
 	}
-	_, err := f.ifChanged()
-	return err
+	if err := f.read(); err != nil {
+		logger.Error("SIGHUP: what was read before stays", "what", f.what, "error", err)
+	} else {
+		logger.Info("SIGHUP: read again", "what", f.what)
+	}
 }
 
 func (f followed) look(logger *slog.Logger) {
-	if f.ifChanged == nil {
+	if f.file == nil {
 		return
 	}
-	switch changed, err := f.ifChanged(); {
-	case err != nil:
+	taken, err := f.file.Look()
+	if err != nil {
 		logger.Error("a file was not read again; what it said before stays", "file", f.what, "error", err)
-	case changed:
-		logger.Info("a file was read again", "file", f.what)
 	}
+	if !taken {
+		return
+	}
+	if f.taken != nil {
+		f.taken()
+	}
+	logger.Info("a file was read again", "file", f.what)
 }
 
 // followed is what is read again while the service runs.
 func (s *service) followed(c *cobra.Command, level *slog.LevelVar) []followed {
-	list := []followed{{"log level", func() error {
+	list := []followed{{what: "log level", read: func() error {
 		name, err := cli.FileSetting(c, "log-level")
 		if err != nil {
 			return err
 		}
 		return setLevel(level, name)
-	}, nil}}
+	}}}
 	if s.cert != nil {
-		list = append(list, followed{"certificate", s.cert.reload, nil})
+		list = append(list, followed{what: "certificate", read: s.cert.reload})
 	}
-	if tokens := s.asking.tokens; tokens != nil {
-		list = append(list, followed{"tokens", tokens.Reload, tokens.ReloadIfChanged})
+	if s.asking.tokens != nil {
+		list = append(list, followed{what: "tokens", file: s.asking.tokens})
 	}
 	if s.access != nil {
-		list = append(list, followed{"access rules", func() error {
-			err := s.access.Reload()
-			if err == nil {
-				s.subscriptions.Reconsider()
-			}
-			return err
-		}, func() (bool, error) {
-			changed, err := s.access.ReloadIfChanged()
-			if changed {
-				s.subscriptions.Reconsider()
-			}
-			return changed, err
-		}})
+		list = append(list, followed{what: "access rules", file: s.access, taken: s.subscriptions.Reconsider})
 	}
-	if s.linking.keys != nil && s.flags.links.keyFile != "" {
-		list = append(list, followed{"link keys", nil, s.linking.keys.ReloadIfChanged})
+	if s.linking.keys != nil {
+		list = append(list, followed{what: "link keys", file: s.linking.keys})
 	}
 	if s.linking.revocations != nil {
-		list = append(list, followed{"link revocations", nil, s.linking.revocations.ReloadIfChanged})
+		list = append(list, followed{what: "link revocations", file: s.linking.revocations})
 	}
 	return list
+}
+
+// faults are why files as they are now are refused, by what they are.
+func faults(list []followed) (all map[string]error) {
+	all = make(map[string]error)
+	for _, f := range list {
+		if f.file == nil {
+			continue
+		}
+		if err := f.file.Fault(); err != nil {
+			all[f.what] = err
+		}
+	}
+	return all
 }

@@ -46,6 +46,7 @@ func fillOrigin(repo *gittest.Repo) {
 // comes is what git makes, whichever replica answers, also when one of them is
 // killed, and what cannot be had is refused visibly.
 func TestReplicasServeAsOne(t *testing.T) {
+	gittest.Long(t)
 	s := newStory(t)
 	for _, chapter := range []func(*story){
 		(*story).everyWayGivesTheArchive, (*story).objectsAreRedirectedTo, (*story).killUnderLoad, (*story).oneRedeems,
@@ -58,8 +59,9 @@ func TestReplicasServeAsOne(t *testing.T) {
 func (s *story) everyWayGivesTheArchive() {
 	var all sync.WaitGroup
 	var loads atomic.Int64
+	times := gittest.Volume(4, 8)
 	for way := range ways {
-		for i := range 8 {
+		for i := range times {
 			all.Go(func() {
 				a := asked{revision: "main", format: []string{"tar", "tar.gz"}[i%2], prefix: []string{"", "p/"}[i/2%2]}
 				if err := s.insist(s.balancer.url(), way, a); err != nil {
@@ -74,7 +76,7 @@ func (s *story) everyWayGivesTheArchive() {
 	for _, replica := range s.replicas {
 		by = append(by, replica.answered(s.t))
 	}
-	if loads.Load() != int64(8*len(ways)) || slices.Contains(by, 0) {
+	if loads.Load() != int64(times*len(ways)) || slices.Contains(by, 0) {
 		s.t.Errorf("%d downloads, the replicas answered %v", loads.Load(), by)
 	}
 }

@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,19 +18,11 @@ import (
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
 	root := newRoot(cli.Environment{Lookup: lookup, Stdout: stdout, Stderr: stderr})
 	root.SetArgs(args)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		// The flags of a command that does not exist are unknown as well.
-		if word := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); c == root &&
-			word >= 0 {
-			return noCommand(c, args[word])
-		}
-		return cli.Misused(cli.PlainError(err))
-	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return cli.ExitOK
 	}
-	_, _ = fmt.Fprintln(stderr, "repomcp:", explain(err))
+	_ = cli.Say(stderr, "repomcp: %s\n", errors.New(explain(err))) // a terminal that is gone
 	return remote.ExitCode(err)
 }
 
@@ -51,24 +40,16 @@ or in a YAML file named by --config, under the flag's name. A flag on the
 command line wins over the environment, and that over the file.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       describe(),
-
-		SuggestionsMinimumDistance: 2, // letters, as in cobra's own messages
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return noCommand(c, args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       thisBuild().String(),
 	}
 	root.SetVersionTemplate("{{.Version}}")
 	root.PersistentFlags().String("config", "", "YAML file with settings, by the flags' names")
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(newServe(env), newStdio(env), newArchive(env), newToken(env), newVersion(env),
-		newHealthcheck(), newManual(env))
+		newHealthcheck())
 	root.AddCommand(remote.Commands(env)...)
+	root.AddCommand(releaseCommands()...)
 	for _, command := range cli.Below(root) {
 		inner := command.PreRunE
 		command.PreRunE = func(c *cobra.Command, args []string) error {
@@ -82,15 +63,8 @@ command line wins over the environment, and that over the file.`,
 		}
 	}
 	root.AddCommand(newDoctor(env)) // which tells of settings that are wrong
+	cli.ExplainMistakes(root)
 	return root
-}
-
-func noCommand(root *cobra.Command, name string) error {
-	nearest := ""
-	if names := root.SuggestionsFor(name); len(names) > 0 {
-		nearest = " Did you mean " + strings.Join(names, " or ") + "?"
-	}
-	return cli.Misused(fmt.Errorf("there is no command %q.%s See repomcp --help", name, nearest))
 }
 
 // explanations are the words for errors that a user of the command line meets.
@@ -104,11 +78,13 @@ var explanations = []struct {
 	{repos.ErrOutside,
 		"the repository borrows objects from outside of the root (objects/info/alternates), where nothing is read; " +
 			"copy them with git repack -a"},
+	{repos.ErrLFS,
+		"delete the file of the object below lfs/objects and fetch it again with git lfs fetch --all, or leave out " +
+			"--lfs content"},
 	{repos.ErrUnborn, "HEAD names a branch that does not exist; name a branch or a tag"},
 	{repos.ErrEmpty, "the repository has no commits yet"},
 	{repos.ErrUnsupported,
 		"the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
-	{repos.ErrNotFound, "no such repository or revision; a commit that no ref leads to needs --allow-unreachable"},
 	{repos.ErrBusy, "out of file descriptors or temporary space; try again, or raise the limits"},
 	{archive.ErrLimit, "the archive is larger than the limits allow"},
 }
@@ -120,6 +96,9 @@ func explain(err error) string {
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return syntax.Error()
+	}
+	if other := (*repos.KindError)(nil); errors.As(err, &other) {
+		return other.Error()
 	}
 	if refused := (*client.Error)(nil); errors.As(err, &refused) && refused.Unauthorized() {
 		return err.Error() + "; " + remote.AskToLogIn

@@ -20,14 +20,19 @@ import (
 // minSessionKeyBytes is the length from which a key cannot be guessed.
 const minSessionKeyBytes = 32
 
-// defaultListen is where only programs of this machine reach the server.
-const defaultListen = "127.0.0.1:8080"
+const (
+	// thisMachine is the address that only programs of this machine reach.
+	thisMachine = "127.0.0.1"
+	// defaultListen is where the server listens unless it is told.
+	defaultListen = thisMachine + ":8080"
+)
 
 type serveFlags struct {
 	mirrorFlags
 	stdio          bool
 	listen         string
 	adminListen    string
+	operator       operatorFlags
 	tlsCert        string
 	tlsKey         string
 	publicURL      string
@@ -85,10 +90,11 @@ cleanly on SIGTERM: downloads that are under way may finish within
 // defineServing defines the settings of a server, which doctor takes as well.
 func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	flags.define(set)
-	set.StringVar(&flags.listen, "listen", defaultListen,
-		"address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
-	set.StringVar(&flags.adminListen, "admin-listen", "",
+	set.Var(newListenAddress(&flags.listen, defaultListen), "listen",
+		"address to listen on, or a port of 127.0.0.1; port 0 picks a free one, and unix:PATH is a Unix socket")
+	set.Var(newListenAddress(&flags.adminListen, ""), "admin-listen",
 		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
+	flags.operator.define(set)
 	set.StringVar(&flags.tlsCert, "tls-cert", "",
 		"file with the certificate and its chain (PEM): HTTPS is served. SIGHUP has it read again")
 	set.StringVar(&flags.tlsKey, "tls-key", "", "file with the key of --tls-cert (PEM)")
@@ -129,7 +135,7 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) error {
 		return err
 	}
 	cli.WarnOfSettings(logger, c.Root(), os.Environ())
-	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile, flags.tlsKey)
+	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile, flags.tlsKey, flags.operator.tokenFile)
 	s := &service{flags: flags, logger: logger}
 	if err := s.open(c.Context(), env); err != nil {
 		return errors.Join(err, s.close())

@@ -39,11 +39,13 @@ type service struct {
 
 // settings are what flags name, where that is more than a word.
 type settings struct {
-	cert    *certificate
-	key     []byte // of sessions
-	hosts   []string
-	access  *rules.Rules
-	proxies forwarded.Proxies
+	cert *certificate
+	key  []byte // of sessions
+	// operatorToken is what the admin listener wants; "" for nothing.
+	operatorToken string
+	hosts         []string
+	access        *rules.Rules
+	proxies       forwarded.Proxies
 }
 
 // read reads the files that the flags name, and refuses what they cannot mean.
@@ -52,6 +54,9 @@ func (f serveFlags) read() (s settings, err error) {
 		return s, err
 	}
 	if s.key, err = f.sessionKey(); err != nil {
+		return s, err
+	}
+	if s.operatorToken, err = f.operator.read(); err != nil {
 		return s, err
 	}
 	if s.hosts, err = f.hosts(); err != nil {
@@ -83,7 +88,7 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	if s.asking, err = s.flags.authentication.open(s.flags.publicURL, s.at, s.logger); err != nil {
 		return err
 	}
-	if s.operator, err = newAdministration(env, s.sockets.admin, s.logger); err != nil {
+	if s.operator, err = newAdministration(env, s.sockets.admin, s.operatorToken, s.logger); err != nil {
 		return err
 	}
 	s.linking, err = s.flags.ownLinks().open(s.flags.publicURL, scheme(s.cert), address, s.logger)
@@ -121,11 +126,11 @@ func (s *service) newServer() *httpx.Server {
 // run serves until the command's context ends, and then lets downloads finish.
 func (s *service) run(c *cobra.Command, level *slog.LevelVar) error {
 	ctx := c.Context()
+	files := s.followed(c, level)
 	defer s.operator.serve(ctx, s.hosts, metrics.Sources{
 		Catalogue: s.catalogue, Scheduler: s.engine.Scheduler(), Subscriptions: s.subscriptions,
 		Cache: s.caching.cache, Limits: s.limits, Server: s.server, Refresher: s.refresher,
-	})()
-	files := s.followed(c, level)
+	}, func() map[string]error { return faults(files) })()
 	background := append(s.background(s.flags.mirrorFlags), s.caching.watch,
 		func(ctx context.Context) { follow(ctx, s.logger, files) })
 	if s.asking.issuer != nil {

@@ -353,6 +353,7 @@ func (s *soak) measure() (f figures) {
 // compared with what git says of the commit that it names. With REPOMCP_SOAK=1 it takes
 // ten minutes.
 func TestSoak(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := newSoak(t)
 	phase := time.Duration(gittest.Volume(1500, 150_000)) * time.Millisecond

@@ -66,6 +66,7 @@ var consoleLine = regexp.MustCompile(`(?m)^.*(?:CONSOLE|Content Security Policy|
 
 // What a browser makes of the page: all of it, and without a complaint.
 func TestTheStatusPageInABrowser(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	b := newBrowser(t)
 	root := t.TempDir()
@@ -153,6 +154,7 @@ func checkPicture(t *testing.T, name, size, scheme string) {
 // The complaints that the test above does not hear would be heard, and scripts do not
 // run.
 func TestTheBrowserComplains(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	b := newBrowser(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -175,6 +177,7 @@ func TestTheBrowserComplains(t *testing.T) {
 }
 
 func TestTheStatusPageIsForBrowsersAlone(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	root := t.TempDir()
 	gittest.Crowd(t, root, 3)

@@ -84,7 +84,7 @@ func serveStdio(c *cobra.Command, env cli.Environment, flags mirrorFlags) (err e
 	if err := served.assemble(flags, resources.Options{NoHTTP: true}, mcp.Options{}); err != nil {
 		return err
 	}
-	operator, err := newAdministration(env, nil, logger)
+	operator, err := newAdministration(env, nil, "", logger)
 	if err != nil {
 		return err
 	}

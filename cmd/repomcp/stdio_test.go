@@ -217,6 +217,7 @@ type clientEntry struct {
 
 // What docs/stdio.md has clients start is a server.
 func TestDocumentedCommandsServe(t *testing.T) {
+	gittest.Long(t)
 	page, err := os.ReadFile("../../docs/stdio.md")
 	if err != nil {
 		t.Fatal(err)

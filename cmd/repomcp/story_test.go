@@ -52,9 +52,11 @@ func TestMain(m *testing.M) {
 //	                    its key
 //	transcript ERA FILE print what the requests in FILE result in; ERA is modern
 //	                    or session
+//	answer FILE         print what models read when the tools in FILE are called
 //
 // With -update, files that stdout is compared with are written anew.
 func TestStories(t *testing.T) {
+	gittest.Long(t)
 	samples, err := filepath.Abs("../../testrepos")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +67,7 @@ func TestStories(t *testing.T) {
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await,
-			"transcript": transcribe, "gateway": runGateway, "certificate": writeCertificate,
+			"transcript": transcribe, "answer": answer, "gateway": runGateway, "certificate": writeCertificate,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SAMPLES", samples)

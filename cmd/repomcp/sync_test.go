@@ -51,7 +51,7 @@ func TestRecipeForTheShell(t *testing.T) {
 			}
 		}
 		shell := exec.CommandContext(t.Context(), "sh", "-c", recipe(t, "In a shell", "sh"))
-		shell.Dir, shell.Env = dir, withProgram(p)
+		shell.Dir, shell.Env = dir, append(withProgram(p), "REPOMCP_INTO_EXISTING=true") // with a file in it
 		out, err := shell.Output()
 		if err != nil || !strings.HasSuffix(string(out), "\n"+want) {
 			t.Errorf("%v: %s", err, out)
@@ -126,15 +126,27 @@ func TestDocumentationOfSync(t *testing.T) {
 		}
 	})
 	for _, event := range []string{checkout.EventStart, checkout.EventProgress, checkout.EventWrite,
-		checkout.EventDelete, checkout.EventKeep, checkout.EventRetry, checkout.EventDone, checkout.EventFailed} {
+		checkout.EventDelete, checkout.EventKeep, checkout.EventSkipped, checkout.EventRetry, checkout.EventGone,
+		checkout.EventBack, checkout.EventDone, checkout.EventFailed, checkout.EventStopped} {
 		if !strings.Contains(string(page), "\n| `"+event+"` | ") {
 			t.Errorf("docs/sync.md lacks the event %s", event)
 		}
 	}
-	for _, reason := range []string{checkout.ReasonEdited, checkout.ReasonUntracked, checkout.ReasonInTheWay,
-		checkout.ReasonDeleted} {
-		if !strings.Contains(string(page), "`"+reason+"`") {
-			t.Errorf("docs/sync.md lacks the reason %s", reason)
+	for _, word := range []string{checkout.ReasonEdited, checkout.ReasonUntracked, checkout.ReasonInTheWay,
+		checkout.ReasonDeleted, checkout.ReasonInUse, checkout.ReasonHeld, checkout.ReasonOutside,
+		checkout.PhaseReceive, checkout.PhaseCheck, checkout.PhaseFinish, checkout.FileKept, checkout.FileMine,
+		checkout.FilePostponed, checkout.FileSkipped, checkout.FileEdited, checkout.FileMissing,
+		checkout.ProfileWorktree, checkout.ProfileFull, checkout.ProfileArchive} {
+		if !strings.Contains(string(page), "`"+word+"`") {
+			t.Errorf("docs/sync.md lacks %q", word)
+		}
+	}
+	for _, code := range []checkout.Code{checkout.CodeArguments, checkout.CodeOccupied, checkout.CodeLocked,
+		checkout.CodeState, checkout.CodeGone, checkout.CodeUnauthorized, checkout.CodeRefused, checkout.CodeBusy,
+		checkout.CodeNetwork, checkout.CodeOtherOrigin, checkout.CodeTooLarge, checkout.CodeDamaged,
+		checkout.CodeUnsafe, checkout.CodeStopped, checkout.CodeFailed} {
+		if !strings.Contains(string(page), "`"+string(code)+"`") {
+			t.Errorf("docs/sync.md lacks the code %s", code)
 		}
 	}
 }

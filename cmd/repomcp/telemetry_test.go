@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	metricspb "go.opentelemetry.io/proto/slim/otlp/metrics/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 )
 
 // Metrics have the names and buckets of the semantic conventions, and those of

@@ -32,14 +32,6 @@ func newToken(env cli.Environment) *cobra.Command {
 which no token can be made, with names, groups and dates; a server that runs
 follows its changes within seconds. The file is replaced, never written into, and
 what else is in it stays.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Misused(fmt.Errorf("there is no command \"token %s\": there are new, list and revoke",
-					args[0]))
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	command.PersistentFlags().StringVar(&f.file, "tokens", "", "file with the tokens (needed)")
 	command.AddCommand(f.newNew(), f.newList(), f.newRevoke())
@@ -84,7 +76,7 @@ func (f *tokenFlags) newList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list --tokens FILE",
 		Short: "List the names of tokens, with groups and dates",
-		Args:  takesNoArgument,
+		Args:  cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if f.file == "" {
 				return errNoTokens

@@ -16,12 +16,14 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/repomcp/repomcp/internal/access/tokens"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func TestTracesSayWhatWasServed(t *testing.T) {
+	gittest.Long(t)
 	root, repo := bulkyRoot(t)
 	head := strings.TrimSpace(repo.Git("rev-parse", "main"))
 	c := newCollector(t)
@@ -294,6 +296,7 @@ func TestTracesOfConnections(t *testing.T) {
 
 // Who is refused before anything is served is in the traces as well, with the status.
 func TestTracesOfRefusals(t *testing.T) {
+	gittest.Long(t)
 	root, _ := bulkyRoot(t)
 	c := newCollector(t)
 	file := filepath.Join(t.TempDir(), "tokens")

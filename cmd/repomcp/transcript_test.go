@@ -135,6 +135,34 @@ func transcribe(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// answer implements the command of stories
+//
+//	answer FILE
+//
+// which calls the tools of a file, a line each: "TOOL ARGUMENTS". It prints the calls with
+// the texts that models read of their results.
+func answer(ts *testscript.TestScript, _ bool, args []string) {
+	p := &peer{url: ts.Getenv("URL")}
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		line = strings.TrimSpace(line)
+		tool, arguments, _ := strings.Cut(line, " ")
+		result, err := p.request(context.Background(), "tools/call",
+			map[string]any{"name": tool, "arguments": json.RawMessage(arguments)})
+		ts.Check(err)
+		var texts struct {
+			Content []struct{ Text string }
+			Message string // of an error of the protocol
+		}
+		ts.Check(json.Unmarshal(result, &texts))
+		said := texts.Message
+		for _, c := range texts.Content {
+			said += c.Text + "\n"
+		}
+		_, err = fmt.Fprintf(ts.Stdout(), "> %s\n%s\n", line, strings.TrimSpace(said))
+		ts.Check(err)
+	}
+}
+
 // readable spreads a result over lines. What every result of the modern era has,
 // and none of the other, is left out: the rest must be the same.
 func readable(result json.RawMessage) string {

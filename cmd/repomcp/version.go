@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -55,28 +56,45 @@ func commitOf(info *debug.BuildInfo) (commit string, changed bool) {
 	return commit, changed
 }
 
-// describe returns what a report of a fault should begin with.
-func describe() string {
+// build is what a report of a fault should begin with.
+type build struct {
+	Version  string   `json:"version"`
+	Commit   string   `json:"commit,omitempty"` // missing where it is not known
+	Changed  bool     `json:"changed"`          // files were, after the commit
+	Go       string   `json:"go"`
+	Platform string   `json:"platform"`
+	MCP      []string `json:"mcp"` // versions of the protocol, the newest first
+}
+
+func thisBuild() build {
 	info, _ := debug.ReadBuildInfo()
 	commit, changed := commitOf(info)
-	switch {
-	case commit == "":
-		commit = "unknown"
-	case changed:
+	return build{versionOf(release, info), commit, changed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
+		mcp.Versions()}
+}
+
+func (b build) String() string {
+	commit := cmp.Or(b.Commit, "unknown")
+	if b.Changed {
 		commit += ", changed"
 	}
-	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s/%s\nMCP %v\n", versionOf(release, info), commit, runtime.Version(),
-		runtime.GOOS, runtime.GOARCH, mcp.Versions())
+	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s\nMCP %v\n", b.Version, commit, b.Go, b.Platform, b.MCP)
 }
 
 func newVersion(env cli.Environment) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	command := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the protocol versions it speaks",
-		Args:  cli.Arguments(cobra.NoArgs, ""),
+		Args:  cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(env.Stdout, describe())
+			if asJSON {
+				return writeJSON(env.Stdout, thisBuild())
+			}
+			_, err := fmt.Fprint(env.Stdout, thisBuild())
 			return err
 		},
 	}
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return command
 }

@@ -2,8 +2,9 @@
 // clients: metrics, how the server is, and profiles of the process.
 //
 // Whoever reaches it learns the names of all repositories and can have the process
-// profiled. It asks nobody who they are, but for a Host that no web page can have
-// made: addresses, localhost and the names that it is given.
+// profiled, unless it wants a token. Web pages of others do not reach it: it refuses their
+// origins, and a Host that one of them can have made up, which is any but an address, localhost and the
+// names that it is given.
 package admin
 
 import (
@@ -11,10 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,14 +31,26 @@ const (
 	idleTimeout = 90 * time.Second
 	// maxHeaderBytes are enough for what Prometheus and browsers send.
 	maxHeaderBytes = 16 << 10
+
+	healthPath  = "/healthz"
+	readyPath   = "/readyz"
+	profilePath = "/debug/pprof/"
+	// verbose has readiness name repositories and files.
+	verbose = "verbose"
 )
 
-// Options of a [Server]. All but Hosts are required.
+// Options of a [Server]. All but Hosts and Token are required.
 type Options struct {
 	Metrics   http.Handler
 	Catalogue *repos.Catalogue
+	// Faults returns why files of the operator are refused as they are now, by what they are: what
+	// they said before is in force.
+	Faults func() map[string]error
 	// Hosts are names that the Host header may have, without ports.
-	Hosts  []string
+	Hosts []string
+	// Token is what a request has to bring for more than whether the server is well; "" lets in all
+	// who can connect.
+	Token  string
 	Logger *slog.Logger
 }
 
@@ -53,15 +66,15 @@ func New(options Options) *Server {
 	s := &Server{options: options}
 	routes := http.NewServeMux()
 	routes.Handle("GET /metrics", options.Metrics)
-	routes.HandleFunc("GET /healthz", s.healthz)
-	routes.HandleFunc("GET /readyz", s.readyz)
-	routes.HandleFunc("GET /debug/pprof/", pprof.Index)
-	routes.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	routes.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	routes.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	routes.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	routes.HandleFunc("GET "+healthPath, s.healthz)
+	routes.HandleFunc("GET "+readyPath, s.readyz)
+	routes.HandleFunc("GET "+profilePath, pprof.Index)
+	routes.HandleFunc("GET "+profilePath+"cmdline", pprof.Cmdline)
+	routes.HandleFunc("GET "+profilePath+"profile", pprof.Profile)
+	routes.HandleFunc("GET "+profilePath+"symbol", pprof.Symbol)
+	routes.HandleFunc("GET "+profilePath+"trace", pprof.Trace)
 	s.http = &http.Server{
-		Handler: s.checkHost(routes), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		Handler: s.admit(routes), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
 	}
 	return s
@@ -78,26 +91,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) {
 // Drain has /readyz fail from now on.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// checkHost refuses names that a web page could have pointed here ("DNS
-// rebinding").
-func (s *Server) checkHost(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		host = strings.ToLower(strings.Trim(host, "[]"))
-		_, err := netip.ParseAddr(host)
-		known := slices.ContainsFunc(s.options.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
-		if err != nil && host != "localhost" && !known {
-			plain(w, http.StatusForbidden, "This Host is not allowed. Use the address, or start the server with "+
-				"--allowed-host.\n")
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // healthz says whether the process can do its work.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	if err := s.options.Catalogue.Check(); err != nil {
@@ -108,8 +101,8 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // readyz says whether clients should be sent here, how many repositories are set
-// aside, if any, and with ?verbose how old each mirror is. One that cannot be read is
-// no reason to send clients elsewhere, who would miss the others.
+// aside, if any, and with ?verbose which files of the operator are refused and how old each mirror is.
+// A mirror that cannot be read is no reason to send clients elsewhere, who would miss the others.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok\n"
 	if err := s.options.Catalogue.Check(); err != nil {
@@ -121,10 +114,21 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if n := len(s.options.Catalogue.Quarantined()); n > 0 {
 		text += fmt.Sprintf("%d repositories are set aside\n", n)
 	}
-	if r.URL.Query().Has("verbose") {
-		text += s.mirrors(time.Now())
+	if r.URL.Query().Has(verbose) {
+		text += s.faults() + s.mirrors(time.Now())
 	}
 	plain(w, status, text)
+}
+
+// faults lists the files that are refused, one to a line.
+func (s *Server) faults() string {
+	var b strings.Builder
+	all := s.options.Faults()
+	for _, what := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "file %q is refused, and what it said before stays: %s\n", what,
+			strings.ReplaceAll(all[what].Error(), "\n", " "))
+	}
+	return b.String()
 }
 
 // mirrors sums up how old the mirrors are, and lists them, one to a line.

@@ -215,6 +215,17 @@ func TestOptionsAreChecked(t *testing.T) {
 			}
 		}
 	}
+	for name, options := range map[string]archive.Options{
+		"prefix": {Format: archive.Tar, Prefix: strings.Repeat("a", 1025)},
+		"strip":  {Format: archive.Tar, Strip: strings.Repeat("a", 1025)},
+	} {
+		if err := options.Check(); err == nil || !strings.Contains(err.Error(), name+`" has 1025 bytes; at most 1024`) {
+			t.Errorf("a long %s: %v, want the limit", name, err)
+		}
+	}
+	if err := (archive.Options{Format: archive.Tar, Prefix: strings.Repeat("a", 1024)}).Check(); err != nil {
+		t.Errorf("a prefix of 1024 bytes: %v", err)
+	}
 	for _, options := range []archive.Options{{}, {Format: "rar"}, {Format: archive.Tar, Profile: "other"},
 		{Format: archive.Tar, Paths: []string{"../a"}}, {Format: archive.Tar, Exclude: []string{":(nonsense)a"}}} {
 		if err := options.Check(); !errors.Is(err, archive.ErrOption) {

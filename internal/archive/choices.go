@@ -1,6 +1,8 @@
 package archive
 
-// Profile says how much of git archive's own processing takes place.
+import "github.com/repomcp/repomcp/internal/archive/tree"
+
+// Profile says what is made of the files that are stored.
 type Profile string
 
 // The profiles. The zero value is [ProfileArchive].
@@ -10,7 +12,17 @@ const (
 	ProfileArchive Profile = "archive"
 	// ProfileFull is the complete tree with the bytes that are stored.
 	ProfileFull Profile = "full"
+	// ProfileWorktree is the complete tree as git checkout writes it, with
+	// core.autocrlf=false and core.eol=lf: end-of-line conversion, ident and encodings
+	// of the tree's own .gitattributes. info/attributes are the mirror's, and a clone
+	// does not have them.
+	ProfileWorktree Profile = "worktree"
 )
+
+// profiles say what attributes are for in each.
+var profiles = map[Profile]tree.Use{
+	ProfileArchive: tree.ForArchive, ProfileFull: tree.ForNothing, ProfileWorktree: tree.ForCheckout,
+}
 
 // LFS says what becomes of the pointers that git-lfs stores in the place of
 // large files.
@@ -20,13 +32,12 @@ type LFS string
 const (
 	// LFSPointers leaves them as they are.
 	LFSPointers LFS = "pointers"
-	// LFSContent puts the objects of git-lfs in their place, under
-	// [ProfileArchive] those of files with filter=lfs, as git-lfs does, and
-	// under [ProfileFull] those of all. An object is not converted, for git
+	// LFSContent puts the objects of git-lfs in their place: those of files with
+	// filter=lfs, as git-lfs does, and under [ProfileFull] those of all. An object is not converted, for git
 	// does that before a filter runs. Where the repository does not have it the
 	// pointer stays, and so does one with extensions, which only programs of the
-	// user's could make a file of. One that is damaged ends the archive:
-	// repos.ErrCorrupt.
+	// user's could make a file of. One that is damaged, or has another size than its
+	// pointer says, ends the archive: repos.ErrLFS.
 	LFSContent LFS = "content"
 )
 

@@ -344,6 +344,8 @@ func evolve(t *testing.T, seed uint64, commits int) (repo *gittest.Repo, ids []s
 
 // TestDeltaBringsTheBaseToTheHead is the property that deltas are for.
 func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
 	selections := []archive.Options{
 		{}, {}, {Prefix: "p/"}, {Prefix: "glued-"}, {Paths: []string{"a", "d"}}, {Exclude: []string{"a"}},
 		{Paths: []string{"*1"}}, {Strip: "a"}, {Strip: "d", Prefix: "s/"},
@@ -356,7 +358,7 @@ func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
 		o := open(t, repo)
 		for i, base := range ids {
 			for j, head := range ids {
-				for n, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
+				for n, profile := range profiles {
 					options := selections[(i+3*j+n+int(seed))%len(selections)]
 					options.Format, options.Profile = archive.Tar, profile
 					comparePair(t, o, base, head, options, maps.Equal(attributesIn(trees[i]), attributesIn(trees[j])),
@@ -365,7 +367,8 @@ func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
 			}
 		}
 	}
-	if counts["archive"] < 10*seeds || counts["full"] < 10*seeds || counts[archive.AttributesChanged] < seeds/2 {
+	if counts["archive"] < 10*seeds || counts["full"] < 10*seeds || counts["worktree"] < 10*seeds ||
+		counts["worktree with other attributes"] < seeds || counts[archive.AttributesChanged] < seeds/2 {
 		t.Errorf("compared %v, too few", counts)
 	}
 	t.Log(counts)
@@ -411,6 +414,9 @@ func comparePair(t *testing.T, o opened, base, head string, options archive.Opti
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
+	}
+	if !sameAttributes {
+		counts[string(options.Profile)+" with other attributes"]++
 	}
 	delta := write(t, p)
 	if len(delta) > len(wantTar) {

@@ -112,6 +112,7 @@ var selections = [][]string{
 }
 
 func TestTarWithAttributesIsGitArchiveToTheByte(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	compared := 0
 	for name, files := range attributed() {
@@ -142,6 +143,7 @@ func TestTarWithAttributesIsGitArchiveToTheByte(t *testing.T) {
 }
 
 func TestSelectedTarIsGitArchiveToTheByte(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	all := attributed()
 	for name, files := range trees() {

@@ -16,7 +16,8 @@
 // every time. An uncompressed tar has the bytes that
 // `git archive --format=tar` gives with tar.umask=0002, with the attributes of
 // the archived tree and of info/attributes applied, or with [ProfileFull]
-// without any; docs/archive-format.md lists what is known to differ. The zip has
+// without any; docs/archive-format.md lists what is known to differ. With
+// [ProfileWorktree] it has what git checkout writes. The zip has
 // git's entries; compressed bytes are this package's own. What depends on refs
 // or on other objects ($Format:%d$) makes the [Validator] weak.
 //
@@ -44,8 +45,8 @@
 // among the members. What unpacking gives is, but for times of modification,
 // what the full archive gives.
 //
-// That needs the same attributes on both sides, and a delta that is no larger
-// than the full archive: else there is a [FullNeededError], or with
+// That needs the same attributes on both sides where they may leave files out
+// ([ProfileArchive]), and a delta that is no larger than the full archive: else there is a [FullNeededError], or with
 // [Options.Fallback] the full archive itself, whose options have no base.
 //
 // With [DeltaPatch] modified files may be patches: a pax record of the member says
@@ -58,7 +59,8 @@
 // formats have, one to a line and in their order: path, pathBase64 (the bytes,
 // where they are not UTF-8), type, mode and id as in the tree, size of the
 // stored blob, converted (attributes ask for other content, so that the
-// member may have another size), lfs (oid and size of a pointer of git-lfs)
+// member may have another size), unknownEncoding (attributes ask for an encoding
+// that is not known, so that the content stays UTF-8), lfs (oid and size of a pointer of git-lfs)
 // and url (of a submodule, from .gitmodules). Paths, and the options that are
 // repeated at the beginning, are percent-encoded as in a URI. A document that
 // is cut short is no JSON. Of a delta it has the lists as well.

@@ -29,15 +29,15 @@ type EngineOptions struct {
 // Engine is what all archives of a process share: workers, compressors and
 // buffers. Close it after the last archive.
 type Engine struct {
-	sched      *workers.Scheduler
-	gzip       *gzip.Compressor // of zip as well
-	codecs     map[Format]codec
-	runs       sync.Pool
-	patchers   sync.Pool
-	extra      chan struct{}            // runs that archives may have beyond their own
-	writing    atomic.Int64             // archives that are written
-	validators *lru.Cache[string, bool] // whether the tag of an archive is weak
-	trails     *lru.Cache[string, *trail]
+	sched        *workers.Scheduler
+	gzip         *gzip.Compressor // of zip as well
+	codecs       map[Format]codec
+	runs         sync.Pool
+	patchers     sync.Pool
+	extra        chan struct{}                    // runs that archives may have beyond their own
+	writing      atomic.Int64                     // archives that are written
+	examinations *lru.Cache[string, *examination] // by tags
+	trails       *lru.Cache[string, *trail]
 }
 
 // codec is what a format does with the tar, or with the contents of its members.
@@ -53,11 +53,13 @@ type compressor interface {
 }
 
 const (
-	// validatorCost is what remembering an archive's validator takes: tags are of
-	// one length.
-	validatorCost = 200
-	// maxValidatorBytes bounds what is remembered.
-	maxValidatorBytes = 2_000_000
+	// examinationCost is what it takes to remember what was examined, without names: tags
+	// are of one length.
+	examinationCost = 250
+	// stringHeader is what a string in a list takes beside its bytes.
+	stringHeader = 16
+	// maxExaminationBytes bounds what is remembered.
+	maxExaminationBytes = 2_000_000
 )
 
 // CheckLevel fails for what is no compression level; 0 is one, which picks a good one.
@@ -74,9 +76,9 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		sched:      workers.New(o.Workers),
-		validators: lru.New[string, bool](maxValidatorBytes),
-		trails:     lru.New[string, *trail](maxTrails),
+		sched:        workers.New(o.Workers),
+		examinations: lru.New[string, *examination](maxExaminationBytes),
+		trails:       lru.New[string, *trail](maxTrails),
 	}
 	if err := e.openCodecs(cmp.Or(o.Level, gzip.DefaultLevel), cmp.Or(o.Level, zstd.DefaultLevel)); err != nil {
 		e.Close()

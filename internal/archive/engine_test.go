@@ -35,6 +35,7 @@ func sizes() []gittest.File {
 // several engines, several at a time on each, so that buffers run out and files
 // are shared, and compares all with git.
 func TestBytesAreTheSameForAnyNumberOfWorkersAndNeighbours(t *testing.T) {
+	gittest.Long(t)
 	repo := gittest.New(t)
 	commit := repo.Commit("main", sizes()...)
 	repo.Git("repack", "-adq")

@@ -9,7 +9,7 @@ import (
 // EncoderVersion names the bytes of tar that this package writes for the same
 // input, as gzip.EncoderVersion names those around it. Both are part of ETags:
 // whoever changes the bytes must change them.
-const EncoderVersion = "2"
+const EncoderVersion = "3"
 
 // Format is the kind of an archive: its file name's suffix.
 type Format string

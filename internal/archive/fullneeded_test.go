@@ -150,6 +150,8 @@ func TestANameTwiceIsNoArchive(t *testing.T) {
 // TestDeltaOfTreesThatGitDoesNotWrite compares trees with folders that are
 // empty, with modes of old versions, and out of order.
 func TestDeltaOfTreesThatGitDoesNotWrite(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
 	repo := gittest.New(t)
 	blob := repo.GitInput([]byte("x"), "hash-object", "-w", "--stdin")
 	tree := func(entries ...[3]string) string { return rawTree(t, repo, entries...) }
@@ -178,7 +180,7 @@ func TestDeltaOfTreesThatGitDoesNotWrite(t *testing.T) {
 	counts := make(map[string]int)
 	for i, base := range ids {
 		for j, head := range ids {
-			for n, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
+			for n, profile := range profiles {
 				if (i+j+n)%gittest.Volume(2, 1) != 0 { // there are no attributes that they could treat differently
 					continue
 				}

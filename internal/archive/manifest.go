@@ -30,6 +30,9 @@ import (
 //	size        of a file or link: in the repository
 //	converted   true where attributes ask for the content to be changed, so
 //	            that the archive may have another size
+//	unknownEncoding
+//	            the encoding that attributes ask for, where it is not known and the
+//	            content stays UTF-8
 //	lfs         oid and size, if the file is a pointer of git-lfs; and where
 //	            pointers are to be replaced, whether its object is present
 //	url         of a submodule, if .gitmodules has it
@@ -83,6 +86,9 @@ func (m *manifestLayout) describe(r *run, buffer []byte, e tree.Entry) ([]byte, 
 		return out, nil
 	}
 	size, err := r.Source.Size(e.ID)
+	if err == nil && e.Mode.IsSymlink() && size > tree.MaxLinkBytes {
+		err = tree.ErrLink // no other format has it either
+	}
 	if err != nil {
 		return buffer, err
 	}
@@ -90,6 +96,9 @@ func (m *manifestLayout) describe(r *run, buffer []byte, e tree.Entry) ([]byte, 
 	d = strconv.AppendInt(d.key("size"), size, 10)
 	if e.Treatment.Changes() {
 		d = append(d.key("converted"), "true"...)
+	}
+	if name := e.Treatment.UnknownEncoding(); name != "" {
+		d = d.text("unknownEncoding", name)
 	}
 	if e.Mode.IsRegular() && size >= int64(lfs.MinBytes) && size < lfs.MaxBytes {
 		if d, err = m.pointer(r, d, e); err != nil {

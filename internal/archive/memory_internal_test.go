@@ -8,16 +8,20 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// TestValidatorsTakeWhatTheyMay remembers more archives than there is room for.
-func TestValidatorsTakeWhatTheyMay(t *testing.T) {
+// TestExaminationsTakeWhatTheyMay remembers more archives than there is room for.
+func TestExaminationsTakeWhatTheyMay(t *testing.T) {
 	engine, err := NewEngine(EngineOptions{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	gittest.HeapFits(t, maxValidatorBytes, func() any {
-		for n := range 3 * maxValidatorBytes / validatorCost {
-			engine.validators.Put(hashed([]any{fmt.Sprint(n)}), n%2 == 0, validatorCost)
+	gittest.HeapFits(t, maxExaminationBytes, func() any {
+		for n := range 3 * maxExaminationBytes / examinationCost {
+			found := &examination{dependOnRefs: n%2 == 0}
+			if n%3 == 0 {
+				found.noteEncoding(fmt.Sprint("encoding-", n))
+			}
+			engine.examinations.Put(hashed([]any{fmt.Sprint(n)}), found, found.cost())
 		}
 		return engine
 	})

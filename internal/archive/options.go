@@ -69,8 +69,10 @@ var parameters = []parameter{
 		func(o *Options) *string { return &o.Prefix }),
 	single("strip", "take only what is in this folder, and leave its name out of the paths",
 		func(o *Options) *string { return &o.Strip }),
-	single("profile", "archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored",
-		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull),
+	single("profile",
+		"archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored; worktree: the "+
+			"complete tree as git checkout writes it",
+		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull, ProfileWorktree),
 	single("base", "write only what differs from this revision, with the list of what is to be deleted",
 		func(o *Options) *string { return &o.Base }),
 	single("delta",
@@ -80,7 +82,7 @@ var parameters = []parameter{
 	single("fallback", "full: write the whole archive where a difference from base cannot be had",
 		func(o *Options) *string { return &o.Fallback }),
 	single("lfs",
-		"content: replace pointers of git-lfs (with profile=archive those of files with filter=lfs) by their "+
+		"content: replace pointers of git-lfs (those of files with filter=lfs, and with profile=full all) by their "+
 			"content, where the mirror has it; pointers: leave them",
 		func(o *Options) *LFS { return &o.LFS }, LFSPointers, LFSContent),
 	single("submodules",
@@ -128,6 +130,17 @@ func Parameters() []Parameter {
 		list[i] = Parameter{p.name, p.repeat, p.usage}
 	}
 	return list
+}
+
+// Choices are the values that an option may have, the default first; none where it may
+// have any.
+func Choices(option string) []string {
+	for _, p := range parameters {
+		if p.name == option {
+			return slices.Clone(p.choices)
+		}
+	}
+	return nil
 }
 
 // Set gives an option its value, or one more of those that repeat. An unknown
@@ -208,7 +221,8 @@ func (o Options) Check() error {
 	}
 	for _, p := range parameters {
 		if given := p.get(o); len(p.choices) > 0 && len(given) > 0 && !slices.Contains(p.choices, given[0]) {
-			return fmt.Errorf("%w %q: %q is neither %q nor %q", ErrOption, p.name, given[0], p.choices[0], p.choices[1])
+			choices := strings.Join(p.choices, `", "`)
+			return fmt.Errorf("%w %q: %q is none of \"%s\"", ErrOption, p.name, given[0], choices)
 		}
 	}
 	if o.Base != "" && o.takesOutside() {
@@ -221,6 +235,12 @@ func (o Options) Check() error {
 	}
 	if o.Fallback != "" && o.Fallback != FallbackFull {
 		return fmt.Errorf("%w \"fallback\": %q is not %q", ErrOption, o.Fallback, FallbackFull)
+	}
+	for _, folder := range []struct{ name, path string }{{"prefix", o.Prefix}, {"strip", o.Strip}} {
+		if len(folder.path) > maxPrefixBytes {
+			return fmt.Errorf("%w %q has %d bytes; at most %d are allowed", ErrOption, folder.name, len(folder.path),
+				maxPrefixBytes)
+		}
 	}
 	if !inside(o.Prefix) {
 		return fmt.Errorf("%w \"prefix\" must be a relative path without empty, \".\" and \"..\" parts", ErrOption)
@@ -239,7 +259,7 @@ func inside(path string) bool {
 	if path == "" {
 		return true
 	}
-	if len(path) > maxPrefixBytes || strings.Contains(path, "\x00") {
+	if strings.Contains(path, "\x00") {
 		return false
 	}
 	for part := range strings.SplitSeq(strings.TrimRight(path, "/"), "/") {

@@ -182,14 +182,16 @@ func comparePatched(t *testing.T, o opened, base, head string, options archive.O
 }
 
 func TestPatchesMakeTheFilesOfTheHead(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
 	patches, pairs := 0, 0
-	for seed := range uint64(gittest.Volume(4, 30)) {
+	for seed := range uint64(gittest.Volume(2, 30)) {
 		repo, ids := textHistory(t, seed, 4)
 		o := open(t, repo)
 		for _, base := range ids {
 			for _, head := range ids {
 				options := archive.Options{Prefix: []string{"", "p/"}[pairs%2],
-					Profile: []archive.Profile{archive.ProfileFull, archive.ProfileArchive}[pairs/2%2]}
+					Profile: profiles[pairs/2%3]}
 				patches += comparePatched(t, o, base, head, options)
 				pairs++
 			}
@@ -327,8 +329,9 @@ func TestWhatIsPatched(t *testing.T) {
 	from := repo.Commit("main", base...)
 	repo.Commit("main", head...)
 	for profile, want := range map[archive.Profile]string{
-		archive.ProfileArchive: "changed half largest to-executable",
-		archive.ProfileFull:    "changed crlf half largest subst to-executable",
+		archive.ProfileArchive:  "changed half largest to-executable",
+		archive.ProfileFull:     "changed crlf half largest subst to-executable",
+		archive.ProfileWorktree: "changed half largest subst to-executable",
 	} {
 		paths, length := patchesOf(t, repo, archive.Options{Base: from, Profile: profile})
 		if got := strings.Join(paths, " "); got != want {

@@ -62,9 +62,9 @@ func (p *Plan) selectEntries(ctx context.Context) error {
 	o := p.options
 	choice := tree.Options{
 		Paths: o.Paths, Exclude: o.Exclude, Prefix: o.Prefix, Strip: o.Strip, Limits: o.Limits,
-		Attributes: o.Profile == ProfileArchive, LFS: o.LFS == LFSContent,
+		Attributes: profiles[o.Profile], LFS: o.LFS == LFSContent,
 	}
-	if choice.Attributes {
+	if choice.Attributes == tree.ForArchive {
 		if choice.Info, err = p.source.InfoAttributes(); err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"slices"
+	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/compress/zstd"
@@ -26,25 +28,65 @@ type Validator struct {
 
 // Validator looks at all folders, once for each archive in the memory of the
 // engine: that is what an [ErrLimit] of a large tree can be known by before
-// the first byte, and whether a file has placeholders that make it weak.
+// the first byte, and whether a file has placeholders that make it weak. Where objects
+// may be missing although nothing is damaged it looks for each file, too.
 func (p *Plan) Validator(ctx context.Context) (Validator, error) {
-	v := Validator{Tag: p.tag()}
-	dependsOnRefs, known := p.engine.validators.Get(v.Tag)
-	if !known {
-		var err error
-		if dependsOnRefs, err = p.examine(ctx); err != nil {
-			return Validator{}, err
-		}
-		p.engine.validators.Put(v.Tag, dependsOnRefs, validatorCost)
+	entries, err := p.examined(ctx)
+	if err == nil {
+		err = p.checkPresent(ctx)
+	}
+	if err != nil {
+		return Validator{}, err
 	}
 	// What is outside of the commit comes and goes.
-	v.Weak = dependsOnRefs || p.options.takesOutside()
-	if p.options.LFS != LFSContent {
-		return v, nil
+	v := Validator{Tag: p.tag(), Weak: entries.dependOnRefs || p.options.takesOutside()}
+	if p.options.LFS == LFSContent {
+		v.Tag, err = p.tagWithObjects(ctx, v.Tag)
 	}
-	var err error
-	v.Tag, err = p.tagWithObjects(ctx, v.Tag)
 	return v, err
+}
+
+// checkPresent looks for the files of an archive where one may be missing although
+// nothing is damaged. That is asked each time, for a tag names the same archive in every
+// repository.
+func (p *Plan) checkPresent(ctx context.Context) error {
+	if !p.selection.MayLack() {
+		return nil
+	}
+	return p.each(ctx, func(e tree.Entry) error {
+		if !e.Mode.IsRegular() && !e.Mode.IsSymlink() {
+			return nil
+		}
+		source := p.source
+		if e.Module != nil {
+			source = e.Module.Source
+		}
+		for _, id := range []repos.ID{e.ID, e.Base} { // a file that no tree has is neither
+			if id.IsZero() {
+				continue
+			}
+			if _, err := source.Size(id); err != nil {
+				return tree.Damaged(err)
+			}
+		}
+		return nil
+	})
+}
+
+// MaxUnknownEncodings is how many encodings [Plan.UnknownEncodings] returns: of an archive
+// with more, the manifest says which file is meant for which.
+const MaxUnknownEncodings = 8
+
+// UnknownEncodings are the encodings that attributes ask for and that are not known here,
+// in the order of the first files that have them. Those files stay UTF-8. It costs
+// nothing where [Plan.Validator] was asked. first says that the engine does not remember
+// to have told of this archive before.
+func (p *Plan) UnknownEncodings(ctx context.Context) (names []string, first bool, err error) {
+	entries, err := p.examined(ctx)
+	if err != nil || len(entries.unknownEncodings) == 0 {
+		return nil, false, err
+	}
+	return entries.unknownEncodings, !entries.told.Swap(true), nil
 }
 
 // tagWithObjects makes of a tag one that tells which objects of git-lfs there are,
@@ -64,27 +106,65 @@ func (p *Plan) tagWithObjects(ctx context.Context, tag string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:16]), err
 }
 
-// examine refuses what an archive cannot be made of, and reports whether a file
-// has placeholders that depend on refs. It surveys the tree, and goes over the
-// entries where one may be a matter of either.
-func (p *Plan) examine(ctx context.Context) (dependsOnRefs bool, err error) {
-	substitutes, longLinks, err := p.selection.Survey(ctx)
-	if err != nil || p.options.Format == Manifest || !longLinks && !substitutes {
-		return false, err
+// examination is what is known of the entries of an archive before they are written.
+type examination struct {
+	dependOnRefs     bool // a file has placeholders that do
+	unknownEncodings []string
+	told             atomic.Bool // of the encodings
+}
+
+// cost is the memory that it takes in the engine's cache.
+func (e *examination) cost() int64 {
+	cost := int64(examinationCost)
+	for _, name := range e.unknownEncodings {
+		cost += int64(len(name)) + stringHeader
+	}
+	return cost
+}
+
+func (e *examination) noteEncoding(name string) {
+	if name != "" && len(e.unknownEncodings) < MaxUnknownEncodings && !slices.Contains(e.unknownEncodings, name) {
+		e.unknownEncodings = append(e.unknownEncodings, name)
+	}
+}
+
+// examined examines the entries, unless the engine remembers what was found.
+func (p *Plan) examined(ctx context.Context) (*examination, error) {
+	tag := p.tag()
+	if known, ok := p.engine.examinations.Get(tag); ok {
+		return known, nil
+	}
+	found, err := p.examine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.engine.examinations.GetOrPut(tag, found, found.cost()), nil
+}
+
+// examine refuses what an archive cannot be made of. It surveys the tree, and goes over
+// the entries where one may be a matter of what was found.
+func (p *Plan) examine(ctx context.Context) (*examination, error) {
+	found, err := p.selection.Survey(ctx)
+	if p.options.Format == Manifest {
+		found.Substitutes = false // it has no contents
+	}
+	entries := new(examination)
+	if err != nil || found == (tree.Found{}) {
+		return entries, err
 	}
 	opener := p.newOpener(ctx)
-	err = p.each(ctx, func(e tree.Entry) error {
+	return entries, p.each(ctx, func(e tree.Entry) (err error) {
+		entries.noteEncoding(e.Treatment.UnknownEncoding())
 		switch {
 		case e.Mode.IsSymlink():
 			_, err = opener.Size(e)
-		case e.Treatment.InOrder():
+		case found.Substitutes && e.Treatment.InOrder():
 			var depends bool
 			depends, err = opener.DependsOnRefs(e)
-			dependsOnRefs = dependsOnRefs || depends
+			entries.dependOnRefs = entries.dependOnRefs || depends
 		}
 		return err
 	})
-	return dependsOnRefs, err
 }
 
 // tag hashes everything that the bytes are a function of.
@@ -103,7 +183,7 @@ func (p *Plan) tag() string {
 // none.
 func (e *Engine) Tag(head repos.ID, options Options, info []byte) (tag string, ok bool) {
 	options = options.Canonical()
-	if options.Profile != ProfileArchive {
+	if profiles[options.Profile] != tree.ForArchive {
 		info = nil
 	}
 	return hashed(e.inputs(head, options, info)), options.Check() == nil && !options.takesOutside()

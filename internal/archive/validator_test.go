@@ -18,11 +18,11 @@ func TestBytesAreAPromise(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", trees()["many"]...)
 	for format, want := range map[archive.Format]string{
-		archive.Tar:    "2 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
-		archive.TarXz:  "2 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
-		archive.TarZst: "2 c9567e1ffe0941c439dfd99a7ca1bfeaf4cfc853f9b3c826c7b8c8da44ced3cf",
-		archive.Zip:    "2 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
-		archive.TarGz:  "2 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
+		archive.Tar:    "3 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
+		archive.TarXz:  "3 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
+		archive.TarZst: "3 9d2ae97335752275858f0e987664bb00d3a753c185e6ebfdbadd9dd342520294",
+		archive.Zip:    "3 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
+		archive.TarGz:  "3 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
 	} {
 		sum := sha256.Sum256(write(t, plan(t, repo, "main", archive.Options{Format: format})))
 		if got := archive.EncoderVersion + " " + hex.EncodeToString(sum[:]); got != want {
@@ -48,7 +48,7 @@ func TestTagTellsBytesApart(t *testing.T) {
 	tags := map[archive.Validator]bool{first: true}
 	for _, options := range []archive.Options{
 		{Format: archive.TarGz}, {Format: archive.Tar, Prefix: "a/"}, {Format: archive.Tar, Prefix: "a"},
-		{Format: archive.Tar, Profile: archive.ProfileFull},
+		{Format: archive.Tar, Profile: archive.ProfileFull}, {Format: archive.Tar, Profile: archive.ProfileWorktree},
 		{Format: archive.Tar, Paths: []string{"a"}}, {Format: archive.Tar, Exclude: []string{"a"}},
 		{Format: archive.Tar, Strip: "d"},
 	} {
@@ -61,8 +61,8 @@ func TestTagTellsBytesApart(t *testing.T) {
 	}
 	repo.Commit("main", gittest.Regular("a", "2"))
 	tags[validator(t, repo, "main", archive.Options{Format: archive.Tar})] = true
-	if len(tags) != 10 {
-		t.Errorf("%d different tags, want 10", len(tags))
+	if len(tags) != 11 {
+		t.Errorf("%d different tags, want 11", len(tags))
 	}
 }
 
@@ -86,7 +86,7 @@ func TestTagNeedsNoCommit(t *testing.T) {
 	cases := 0
 	for _, format := range archive.Formats() {
 		for _, options := range []archive.Options{
-			{}, {Profile: archive.ProfileFull}, {Prefix: "p/", Strip: "d/"},
+			{}, {Profile: archive.ProfileFull}, {Profile: archive.ProfileWorktree}, {Prefix: "p/", Strip: "d/"},
 			{Paths: []string{"same", "d"}, Exclude: []string{"same/1"}},
 			{Base: base}, {Base: base, Fallback: archive.FallbackFull},
 			{LFS: archive.LFSPointers, Submodules: archive.SubmodulesOmit},

@@ -109,6 +109,7 @@ func parseID(t *testing.T, s string) repos.ID {
 }
 
 func TestZipHasTheEntriesOfGitArchive(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	all := attributed()
 	for name, files := range trees() {

@@ -9,6 +9,9 @@
 // or as [Chunk]s. Who receives reads them with a [ReplyReader], [ParseFrame] or
 // [ReadChunk], and compares them with what was declared through a [Tally].
 //
+// A receiver that knows the RFC alone is sent less: the same parts without what is said
+// after a stream, or bytes after [AppendBareHeader] or in [AppendBareFrame]s.
+//
 // # Promises
 //
 // Decoders take nothing that the encoders would not write, read no further than

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// MaxMessageBytes is the longest message that a ReplyReader takes: the most that
-	// resources/read may be set to return is a few megabytes.
-	MaxMessageBytes = 64 << 20
+	// MaxMessageBytes is the longest message that clients take. Servers read out 4 MiB
+	// unless they are set to more, which base64 makes a third longer, and JSON twice as
+	// long where every character is a quote.
+	MaxMessageBytes = 16 << 20
 	// maxEndBytes is more than any part that ends a stream.
 	maxEndBytes = 1 << 10
 )

@@ -10,6 +10,7 @@ import (
 // TestIndexTakesWhatItMay finds files that were there at the start, and reads each
 // of them.
 func TestIndexTakesWhatItMay(t *testing.T) {
+	gittest.Long(t)
 	const number = 1000
 	dir := t.TempDir()
 	s := &source{bytes: content(1, 10)}

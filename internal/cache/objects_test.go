@@ -16,6 +16,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // buckets are the object storages of a build, each of them empty.
@@ -296,6 +297,7 @@ func refusing(t *testing.T) string {
 const patience = 30 * time.Second
 
 func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
+	gittest.Long(t)
 	answering := func(status int, after time.Duration) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			select {

@@ -1,97 +1,134 @@
 package charset
 
 import (
-	"strings"
+	"slices"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/ianaindex"
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/encoding/unicode/utf32"
 
 	"github.com/repomcp/repomcp/internal/message"
 )
 
-// Charset is an encoding other than UTF-8 in which each character has bytes of
-// its own, whatever comes before it. Charsets can be compared; the zero value is
-// none.
+// Charset is an encoding other than UTF-8. Charsets can be compared; the zero
+// value is none.
 type Charset struct {
 	encoding encoding.Encoding
-	// BOM begins each content that is not empty.
-	BOM string
+	variant  variant
 	// ASCII says that the characters of ASCII stay as they are.
 	ASCII bool
-	pairs bool // only pairs of bytes from 0xa1 on are codes
 }
 
-var (
-	utf16LE = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
-	utf16BE = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
-	utf32LE = utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
-	utf32BE = utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
+// variant is how a charset differs from the encoding that the library has for it.
+type variant byte
+
+const (
+	same  variant = iota
+	pairs         // beside ASCII only pairs of bytes from 0xa1 on are codes: EUC
+	basic         // there is nothing beyond U+FFFF: UCS-2
+	jis           // signs are those of JIS X 0208, and not those of Windows: see signsOfJIS
 )
 
-// unicodeCharsets are the encodings of Unicode, by their names without hyphen
-// after "utf". A name that says nothing of the order of bytes is written as on
-// nearly every machine, the lowest first, with a mark of that order. The names
-// that end in "-bom" are git's own: gitattributes(5).
-var unicodeCharsets = map[string]Charset{
-	"utf16":       {encoding: utf16LE, BOM: "\xff\xfe"},
-	"utf16le":     {encoding: utf16LE},
-	"utf16be":     {encoding: utf16BE},
-	"utf16le-bom": {encoding: utf16LE, BOM: "\xff\xfe"},
-	"utf16be-bom": {encoding: utf16BE, BOM: "\xfe\xff"},
-	"utf32":       {encoding: utf32LE, BOM: "\xff\xfe\x00\x00"},
-	"utf32le":     {encoding: utf32LE},
-	"utf32be":     {encoding: utf32BE},
+// has reports whether a character with the code that the library has for it is in the
+// charset.
+func (v variant) has(r rune, code []byte) bool {
+	switch v {
+	case pairs:
+		return inPairs(string(code))
+	case basic:
+		return r <= 0xffff
+	default:
+		return true
+	}
 }
 
-// Find returns the encoding of a name. It is false for UTF-8, for a name that is
-// not known, and for encodings that switch between tables as they go, such as
-// ISO-2022-JP.
-func Find(name string) (Charset, bool) {
-	if rest, ok := strings.CutPrefix(message.FoldCase(name), "utf"); ok {
-		c, ok := unicodeCharsets["utf"+strings.TrimPrefix(rest, "-")]
-		return c, ok
+// Find returns the encoding that git takes a name for, and the zero Charset for UTF-8,
+// in which nothing has to be converted. known is false for a name that is not in the
+// tables.
+func Find(name string) (c Charset, known bool) {
+	if Same(name, UTF8) {
+		return Charset{}, true
 	}
-	known := lookupEncoding(name)
-	switch known {
-	case nil, japanese.ISO2022JP, simplifiedchinese.HZGB2312:
+	c = lookup(message.FoldCase(name))
+	switch c.encoding {
+	case nil, simplifiedchinese.HZGB2312: // whose encoder leaves "~" among characters of two bytes
 		return Charset{}, false
+	case unicode.UTF8:
+		return Charset{}, true
+	case japanese.ISO2022JP: // an ASCII character after another needs an escape sequence
+	default:
+		capital, err := c.encoding.NewEncoder().String("A")
+		c.ASCII = err == nil && capital == "A"
 	}
-	capital, err := known.NewEncoder().String("A")
-	return Charset{encoding: known, ASCII: err == nil && capital == "A", pairs: pairs[message.FoldCase(name)]}, true
+	return c, true
 }
+
+// lookup goes from the names that mean something of their own in git to those that most
+// programs share.
+func lookup(name string) Charset {
+	if c, ok := unicodeCharsets[hyphenless(name)]; ok {
+		return c
+	}
+	if canonical, ok := aliases()[name]; ok {
+		name = canonical
+	}
+	c := Charset{variant: variants[name]}
+	var err error
+	if c.encoding, err = ianaindex.IANA.Encoding(name); err == nil && c.encoding != nil {
+		return c
+	}
+	if c.encoding, err = htmlindex.Get(name); err != nil || c.encoding == encoding.Replacement {
+		return Charset{}
+	}
+	return c
+}
+
+// maxCode is the length in bytes of the longest code, with the escape sequence or byte
+// order mark before it.
+const maxCode = 8
 
 // Encoder encodes the characters of one content.
 type Encoder struct {
-	table   *charmap.Charmap // or nil
-	encoder *encoding.Encoder
-	pairs   bool
-	code    [utf8.UTFMax]byte // no encoding has longer codes
+	charset  Charset
+	table    *charmap.Charmap // or nil
+	encoder  *encoding.Encoder
+	japanese bool
+	code     [maxCode]byte
 }
 
 // NewEncoder returns an encoder for a content.
 func (c Charset) NewEncoder() *Encoder {
 	table, _ := c.encoding.(*charmap.Charmap)
-	return &Encoder{table: table, encoder: c.encoding.NewEncoder(), pairs: c.pairs}
+	return &Encoder{
+		charset: c, table: table, encoder: c.encoding.NewEncoder(), japanese: slices.Contains(japanese.All, c.encoding),
+	}
 }
 
-// Append appends the code of a character, which is given in UTF-8, to dst. It is
-// false when the encoding does not have the character.
+// Append appends the code of a character, which is given in UTF-8, to dst: the first with
+// a byte order mark where the encoding has one, and each with the escape sequence that it
+// needs after the one before. As in git no escape sequence follows the last. It is false
+// when the encoding does not have the character.
 func (e *Encoder) Append(dst, character []byte) ([]byte, bool) {
+	r, _ := utf8.DecodeRune(character)
 	if e.table != nil {
-		r, _ := utf8.DecodeRune(character)
 		b, ok := encodeRune(e.table, r)
 		if !ok {
 			return dst, false
 		}
 		return append(dst, b), true
 	}
-	n, _, err := e.encoder.Transform(e.code[:], character, true)
-	if err != nil || e.pairs && !inPairs(string(e.code[:n])) {
+	if e.japanese {
+		if sign, ok := signsOfJIS[r]; ok {
+			character = []byte(string(sign))
+		}
+	}
+	n, _, err := e.encoder.Transform(e.code[:], character, false)
+	if err != nil || !e.charset.variant.has(r, e.code[:n]) {
 		return dst, false
 	}
 	return append(dst, e.code[:n]...), true

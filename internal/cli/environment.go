@@ -3,12 +3,8 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
 )
 
 // The process's exit codes.
@@ -57,38 +53,5 @@ func (e Environment) Collect(percent int) {
 func (e Environment) LimitMemory(bytes int64) {
 	if _, chosen := e.Lookup("GOMEMLIMIT"); !chosen {
 		debug.SetMemoryLimit(bytes)
-	}
-}
-
-// UsageError says that the command line or a setting is wrong.
-type UsageError struct{ Err error }
-
-func (e *UsageError) Error() string { return e.Err.Error() }
-func (e *UsageError) Unwrap() error { return e.Err }
-
-// Misused makes a [UsageError].
-func Misused(err error) error { return &UsageError{err} }
-
-// Arguments refuses what check does. The text, if any, says what to do.
-func Arguments(check cobra.PositionalArgs, text string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		err := check(c, args)
-		switch {
-		case err == nil:
-			return nil
-		case text != "":
-			err = fmt.Errorf("%s: %w", text, err)
-		}
-		return Misused(err)
-	}
-}
-
-// CountArguments refuses another number of them.
-func CountArguments(least, most int, text string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
-			return &UsageError{errors.New(text)}
-		}
-		return nil
 	}
 }

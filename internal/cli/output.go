@@ -20,11 +20,17 @@ func WriteOutput(name string, stdout io.Writer, write func(io.Writer) error) err
 		}
 		return write(stdout)
 	}
-	// A device or a pipe is written to: renaming would put a file in its place.
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+	if !IsReplaced(name) {
 		return writeInto(name, write)
 	}
 	return writeWhole(name, write)
+}
+
+// IsReplaced reports whether [WriteOutput] makes a file that gets its name only when it is
+// whole. A device or a pipe is written to: renaming would put a file in its place.
+func IsReplaced(name string) bool {
+	info, err := os.Stat(name)
+	return name != "-" && (err != nil || info.Mode().IsRegular())
 }
 
 func writeInto(name string, write func(io.Writer) error) error {

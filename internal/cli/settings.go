@@ -4,21 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/yaml"
-	"github.com/knadh/koanf/providers/file"
-	"github.com/knadh/koanf/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 )
 
 const (
 	// environmentPrefix begins the names of environment variables.
 	environmentPrefix = "REPOMCP_"
-	// nesting divides the keys of a file that is deeper than settings are.
-	nesting = "\x00"
 	// fromFile marks the flags that the config file set.
 	fromFile = "from the config file"
 )
@@ -39,18 +37,63 @@ func ApplySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
 	return errors.Join(err, refuseNegative(c.Flags()))
 }
 
-func readConfig(path string) (*koanf.Koanf, error) {
-	settings := koanf.New(nesting)
-	if err := settings.Load(file.Provider(path), yaml.Parser()); err != nil {
+// readConfig reads a config file: one YAML mapping from the names of flags to values.
+// The elements of a list are joined by commas, as flags take them.
+func readConfig(path string) (map[string]string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
 		return nil, fmt.Errorf("config file %s: %w", path, err)
 	}
+	var nodes map[string]yaml.Node
+	err = yaml.Unmarshal(content, &nodes)
+	if lines := (*yaml.TypeError)(nil); errors.As(err, &lines) {
+		err = errors.New(strings.Join(lines.Errors, "; ")) // one line
+	}
+	if err != nil {
+		return nil, fmt.Errorf("config file %s: %w", path, err)
+	}
+	settings := make(map[string]string, len(nodes))
+	for name, node := range nodes {
+		if settings[name], err = settingValue(name, &node); err != nil {
+			return nil, fmt.Errorf("config file %s: %w", path, err)
+		}
+	}
 	return settings, nil
+}
+
+// settingValue is a value as the command line would give it.
+func settingValue(name string, node *yaml.Node) (string, error) {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
+		inner := "NAME"
+		if len(node.Content) > 0 {
+			inner = node.Content[0].Value
+		}
+		return "", fmt.Errorf("%q has settings below it; write %q at the beginning of a line", name, inner+":")
+	case yaml.SequenceNode:
+		elements := make([]string, len(node.Content))
+		for i, element := range node.Content {
+			if element.Kind != yaml.ScalarNode {
+				return "", fmt.Errorf("the list %q has an element that is not a single value", name)
+			}
+			elements[i] = element.Value
+		}
+		return strings.Join(elements, ","), nil
+	default:
+		if node.Tag == "!!null" {
+			return "", nil
+		}
+		return node.Value, nil
+	}
 }
 
 func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var failed error
 	flags.VisitAll(func(flag *pflag.Flag) {
-		name := variable(flag)
+		name := variable(flag.Name)
 		value, ok := lookup(name)
 		if !ok || flag.Changed || failed != nil {
 			return
@@ -63,29 +106,45 @@ func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) 
 }
 
 // variable returns the environment's name of a flag.
-func variable(flag *pflag.Flag) string {
-	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+func variable(flag string) string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // WarnOfSettings warns of variables that are no setting of any command.
 func WarnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
-	for _, name := range UnknownVariables(root, environ) {
-		logger.Warn("an environment variable is no setting; repomcp serve --help lists them", "variable", name)
+	for name, advice := range UnknownVariables(root, environ) {
+		logger.Warn("an environment variable is no setting; "+advice, "variable", name)
 	}
 }
 
-// UnknownVariables returns the variables that are no setting of any command.
-func UnknownVariables(root *cobra.Command, environ []string) (unknown []string) {
-	known := map[string]bool{variable(root.PersistentFlags().Lookup("config")): true}
-	for _, command := range Below(root) {
-		command.Flags().VisitAll(func(flag *pflag.Flag) { known[variable(flag)] = true })
-	}
+// UnknownVariables returns the variables that are no setting of any command, each with what
+// to do.
+func UnknownVariables(root *cobra.Command, environ []string) map[string]string {
+	known := settingNames(root)
+	unknown := make(map[string]string)
 	for _, pair := range environ {
-		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, environmentPrefix) && !known[name] {
-			unknown = append(unknown, name)
+		name, _, _ := strings.Cut(pair, "=")
+		setting, ours := strings.CutPrefix(name, environmentPrefix)
+		near := nearest(setting, known)
+		switch {
+		case !ours || near != "" && variable(near) == name:
+		case near != "":
+			unknown[name] = "did you mean " + variable(near) + "?"
+		default:
+			unknown[name] = "repomcp serve --help lists them"
 		}
 	}
 	return unknown
+}
+
+// settingNames returns the names of the flags of all commands, each once.
+func settingNames(root *cobra.Command) []string {
+	names := []string{"config"}
+	for _, command := range Below(root) {
+		command.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // refuseNegative refuses numbers and times below zero: none means anything.
@@ -122,24 +181,16 @@ func applyConfig(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range settings.Keys() {
-		if outer, inner, nested := strings.Cut(key, nesting); nested {
-			return fmt.Errorf("config file %s: %q has settings below it; write %q at the beginning of a line", path,
-				outer, strings.ReplaceAll(inner, nesting, ".")+":")
-		}
+	known := settingNames(c.Root())
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		flag := c.Flags().Lookup(key)
-		has := func(other *cobra.Command) bool { return other.Flags().Lookup(key) != nil }
-		if flag == nil && !slices.ContainsFunc(Below(c.Root()), has) {
-			return fmt.Errorf("config file %s: unknown setting %q", path, key)
+		if flag == nil && !slices.Contains(known, key) {
+			return fmt.Errorf("config file %s: unknown setting %q.%s", path, key, DidYouMean(key, known))
 		}
 		if flag == nil || flag.Changed {
 			continue
 		}
-		value := settings.String(key)
-		if list := settings.Strings(key); len(list) > 0 {
-			value = strings.Join(list, ",")
-		}
-		if err := c.Flags().Set(key, value); err != nil {
+		if err := c.Flags().Set(key, settings[key]); err != nil {
 			return fmt.Errorf("config file %s: %w", path, PlainError(err))
 		}
 		if err := c.Flags().SetAnnotation(key, fromFile, nil); err != nil {
@@ -162,10 +213,10 @@ func FileSetting(c *cobra.Command, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !settings.Exists(name) {
-		return flag.DefValue, nil
+	if value, ok := settings[name]; ok {
+		return value, nil
 	}
-	return settings.String(name), nil
+	return flag.DefValue, nil
 }
 
 // Below are all commands of a command, and theirs.

@@ -114,6 +114,7 @@ func TestHunksAreGits(t *testing.T) {
 
 // Long texts with many differences reach the limits on the cost.
 func TestHunksOfLongTextsAreGits(t *testing.T) {
+	gittest.Long(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	var cases []texts
 	for range gittest.Volume(8, 600) {

@@ -76,7 +76,7 @@ func (e *examination) checkAccess(context.Context) {
 	e.writers(e.Asking.Access, "who may read what")
 	held, err := rules.Load(e.Asking.Access)
 	if err != nil {
-		e.fault("--access", err.Error(), "the server does not start with it")
+		e.fault("--access", err.Error(), notStarted)
 		return
 	}
 	var unknown []string
@@ -113,7 +113,7 @@ func (e *examination) checkIssuer(ctx context.Context) {
 	}
 	issuer, err := oauth.New(oauth.Options{URL: e.Asking.Issuer, Audience: e.Asking.Audience, Now: e.now})
 	if err != nil {
-		e.fault("--oauth-issuer", err.Error(), "the server does not start with it")
+		e.fault("--oauth-issuer", err.Error(), notStarted)
 		return
 	}
 	count, err := issuer.Keys(ctx)
@@ -145,7 +145,7 @@ func (e *examination) checkFetchHook(context.Context) {
 		return
 	}
 	if _, err := refresh.New(refresh.Options{Hook: e.FetchHook}); err != nil {
-		e.fault("--fetch-hook", err.Error(), "the server does not start with it")
+		e.fault("--fetch-hook", err.Error(), notStarted)
 		return
 	}
 	at, err := url.Parse(e.FetchHook)

@@ -1,7 +1,7 @@
 // Package doctor looks for what is wrong with a server that is to be started, or
-// runs: its mirrors, settings, tokens, rules, keys, clock, Redis and object storage. It writes
-// nothing but a small object in the cache folder and in the bucket, as the server
-// would, and removes it.
+// runs: its mirrors, settings, tokens, rules, keys, clock, Redis and object storage. It listens
+// at the server's addresses for a moment, and writes nothing but a small object in the
+// cache folder and in the bucket, as the server would, and removes it.
 package doctor
 
 import (
@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,13 +25,18 @@ type Settings struct {
 	Deep bool
 	// Refused is what the server would end with before it looked at anything else.
 	Refused []error
-	// Unknown are variables of the environment that are no setting.
-	Unknown []string
+	// Unknown are variables of the environment that are no setting, with what to do.
+	Unknown map[string]string
 
 	Listen, AdminListen string
-	PublicURL           string
-	AllowedHosts        []string
-	TrustedProxies      []string
+	// AdminToken says that the admin listener wants a token, and AdminTokenFile which file has it, if any.
+	AdminToken     bool
+	AdminTokenFile string
+	// Probe asks the server at an address for its health, over HTTPS if secure.
+	Probe          func(ctx context.Context, address string, secure bool) error
+	PublicURL      string
+	AllowedHosts   []string
+	TrustedProxies []string
 	// Exposure is what the server warns of where it listens; "" for nothing.
 	Exposure    string
 	Connections int   // 0: half of the descriptors
@@ -51,6 +57,9 @@ type Settings struct {
 	CacheBytes           int64
 	Bucket, PublicBucket string
 }
+
+// notStarted is the advice for a setting that the server refuses, whose error says why.
+const notStarted = "the server does not start with it"
 
 // Level is how much a finding matters, the worst last.
 type Level int
@@ -149,7 +158,7 @@ func examine(ctx context.Context, e *examination) Report {
 		e.check = check.name
 		err := panics.Catch(func() error { check.run(e, ctx); return nil })
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			e.fault("", fmt.Sprintf("the check did not end: %v", err), "")
+			e.fault("", fmt.Sprintf("the check did not end: %v", err), "run it again; a panic is a bug to report")
 		}
 		if ctx.Err() != nil {
 			break
@@ -183,10 +192,10 @@ func (e *examination) quiet() bool {
 
 func (e *examination) checkSettings(context.Context) {
 	for _, err := range e.Refused {
-		e.fault("", err.Error(), "the server does not start with it")
+		e.fault("", err.Error(), notStarted)
 	}
-	for _, name := range e.Unknown {
-		e.warn(name, "the environment variable is no setting", "repomcp serve --help lists them")
+	for _, name := range slices.Sorted(maps.Keys(e.Unknown)) {
+		e.warn(name, "the environment variable is no setting", e.Unknown[name])
 	}
 	if e.quiet() {
 		e.ok("understood")

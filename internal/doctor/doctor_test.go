@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,8 +106,9 @@ func TestAgesOfMirrors(t *testing.T) {
 	}
 	e := &examination{Settings: Settings{Root: root}}
 	report := linesOf((*examination).checkRoot, e)
-	for _, want := range []string{"0: it was last fetched 8 days ago;", "3: it was fetched 1 hour in the future;"} {
-		if strings.Count(report, want) != 1 || strings.Count(report, "\n") != 3 {
+	for _, want := range []string{"0: it was last fetched 8 days ago;",
+		"2: the last fetch began 30 minutes ago and has not ended, or it failed;", "3: it was fetched 1 hour in the future;"} {
+		if strings.Count(report, want) != 1 || strings.Count(report, "\n") != 4 {
 			t.Errorf("want %q in:\n%s", want, report)
 		}
 	}
@@ -122,7 +125,7 @@ func TestManyMirrors(t *testing.T) {
 		}
 	}
 	begun := time.Now()
-	report := Examine(t.Context(), Settings{Root: root, Listen: "127.0.0.1:8080"})
+	report := Examine(t.Context(), Settings{Root: root, Listen: "127.0.0.1:0"})
 	t.Logf("%d mirrors took %v", count, time.Since(begun))
 	var text, structured bytes.Buffer
 	if err := report.WriteText(&text); err != nil {
@@ -187,19 +190,54 @@ func TestNothingIsWritten(t *testing.T) {
 	}
 }
 
-// An issuer that answers is told with its keys, and one that does not is a fault.
+// An issuer that answers is told with its keys; one that does not, or goes by another
+// name, is a fault.
 func TestTheIssuerIsAsked(t *testing.T) {
 	issuer := issuertest.Start(t)
-	ask := func() string {
-		e := &examination{Settings: Settings{Asking: Asking{Issuer: issuer.URL, Audience: "https://git.example/mcp"}},
+	ask := func(url string) string {
+		e := &examination{Settings: Settings{Asking: Asking{Issuer: url, Audience: "https://git.example/mcp"}},
 			check: "issuer"}
 		return linesOf((*examination).checkIssuer, e)
 	}
-	if got, want := ask(), "ok       issuer       1 key, for tokens whose audience is https://git.example/mcp\n"; got != want {
+	got := ask(issuer.URL)
+	if want := "ok       issuer       1 key, for tokens whose audience is https://git.example/mcp\n"; got != want {
 		t.Errorf("an issuer with a key: %q, want %q", got, want)
 	}
+	other := strings.Replace(issuer.URL, "127.0.0.1", "localhost", 1)
+	got = ask(other)
+	if want := "fault    issuer       --oauth-issuer " + other + ": "; !strings.HasPrefix(got, want) ||
+		!strings.Contains(got, issuer.URL) {
+		t.Errorf("an issuer that calls itself %s: %q, want %q", issuer.URL, got, want)
+	}
 	issuer.SetDown(true)
-	if got, want := ask(), "fault    issuer       --oauth-issuer "+issuer.URL+": "; !strings.HasPrefix(got, want) {
+	got = ask(issuer.URL)
+	if want := "fault    issuer       --oauth-issuer " + issuer.URL + ": "; !strings.HasPrefix(got, want) {
 		t.Errorf("an issuer that is down: %q, want %q", got, want)
+	}
+}
+
+// A server that is well is the one that the settings are of; what else has the port is
+// in its way.
+func TestPortsThatAreTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	address := taken.Addr().String()
+	for health, want := range map[error]string{
+		nil:                        "ok                    " + address + " is taken by a server that is well: this one, if it runs\n",
+		errors.New("no HTTP here"): "fault                 --listen " + address + ": another program listens there; stop it, or choose another address\n",
+	} {
+		probe := func(_ context.Context, asked string, secure bool) error {
+			if asked != address || !secure {
+				t.Errorf("asked %s, HTTPS %t, want %s over HTTPS", asked, secure, address)
+			}
+			return health
+		}
+		e := &examination{Settings: Settings{Listen: address, TLSCert: "cert", Probe: probe}}
+		if got := linesOf((*examination).checkListening, e); got != want {
+			t.Errorf("the health is %v: %q, want %q", health, got, want)
+		}
 	}
 }

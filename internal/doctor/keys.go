@@ -46,7 +46,7 @@ func (e *examination) checkSessionKey(context.Context) {
 	e.readers(e.SessionKey)
 	key, err := os.ReadFile(e.SessionKey)
 	if err != nil {
-		e.fault("", err.Error(), "")
+		e.fault("--session-key-file", err.Error(), "openssl rand -base64 48 makes a key")
 		return
 	}
 	key = bytes.TrimSpace(key)
@@ -69,14 +69,15 @@ func (e *examination) checkSessionKey(context.Context) {
 func (e *examination) checkLinkKeys(context.Context) {
 	if e.LinkKeys == "" {
 		if e.PublicURL != "" {
-			e.warn("", "links end with the process: there is no --link-key-file", "")
+			e.warn("", "links end with the process: there is no --link-key-file",
+				"repomcp serve --help has the form of its lines")
 		}
 		return
 	}
 	e.readers(e.LinkKeys)
 	ring, err := links.LoadKeyring(e.LinkKeys)
 	if err != nil {
-		e.fault("--link-key-file", err.Error(), "")
+		e.fault("--link-key-file", err.Error(), notStarted)
 		return
 	}
 	keys, now := ring.Keys(), e.now()
@@ -105,7 +106,7 @@ func (e *examination) checkRevocations(context.Context) {
 		return
 	}
 	if _, err := links.LoadRevocations(e.Revocations); err != nil {
-		e.fault("--link-revocations", err.Error(), "")
+		e.fault("--link-revocations", err.Error(), notStarted)
 		return
 	}
 	e.ok("understood")
@@ -118,7 +119,8 @@ func (e *examination) checkCertificate(context.Context) {
 	e.readers(e.TLSKey)
 	pair, err := tls.LoadX509KeyPair(e.TLSCert, e.TLSKey)
 	if err != nil {
-		e.fault("--tls-cert and --tls-key", err.Error(), "")
+		e.fault("--tls-cert and --tls-key", err.Error(),
+			"name the certificate with its chain, and the key that it was made for")
 		return
 	}
 	leaf := pair.Leaf

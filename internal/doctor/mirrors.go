@@ -30,7 +30,7 @@ const (
 	lookedFiles = 5000
 	// oldMirror is the age from which nobody seems to fetch any more.
 	oldMirror = 7 * 24 * time.Hour
-	// longFetch is how long a fetch may be under way.
+	// longFetch is how long a fetch may be under way before it is taken for failed.
 	longFetch = time.Hour
 )
 
@@ -80,7 +80,7 @@ func (e *examination) checkRoot(ctx context.Context) {
 	logged := new(notices)
 	catalogue, err := repos.Open(e.Root, repos.Options{HideRefs: e.HideRefs, Logger: slog.New(logged)})
 	if err != nil {
-		e.fault("--root "+e.Root, err.Error(), "name a folder that the server's user may read")
+		e.fault("--root "+e.Root, withoutPath(err).Error(), "name a folder that the server's user may read")
 		return
 	}
 	defer func() { _ = catalogue.Close() }() // only read from
@@ -96,21 +96,26 @@ func (e *examination) checkRoot(ctx context.Context) {
 	e.examineAll(ctx, catalogue, names)
 }
 
-// addNotice makes a finding of a line of the catalogue's log.
+// addNotice makes a finding of a line of the catalogue's log, which has what to do behind
+// a semicolon.
 func (e *examination) addNotice(record slog.Record) {
-	subject, text := "", record.Message
+	subject := ""
+	text, advice, _ := strings.Cut(record.Message, "; ")
 	record.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
+		switch value := a.Value.String(); a.Key {
 		case "folder":
-			subject = a.Value.String()
-		case "reason", "error":
-			text += ": " + a.Value.String()
+			subject = value
+		case "reason":
+			value, advice, _ = strings.Cut(value, "; ")
+			text += ": " + value
+		case "error":
+			text += ": " + value
 		default:
-			text += fmt.Sprintf(" (%s: %v)", a.Key, a.Value)
+			text += fmt.Sprintf(" (%s: %s)", a.Key, value)
 		}
 		return true
 	})
-	e.warn(subject, text, "")
+	e.warn(subject, text, advice)
 }
 
 // mirror is one, with what was found of it.
@@ -167,14 +172,21 @@ func (m *mirror) add(level Level, text, advice string) {
 	m.findings = append(m.findings, Finding{level, m.check, m.name, text, advice})
 }
 
+// letRead is what to do for a mirror whose rights are wrong, and runFsck for one that is
+// damaged.
+const (
+	letRead = "let the server's user read all of its files"
+	runFsck = "run git fsck on the mirror"
+)
+
 // refusals are the reasons for which a mirror answers nothing, the first that fits.
 var refusals = []struct {
 	is     error
 	advice string
 }{
-	{repos.ErrDenied, "let the server's user read all of its files"},
+	{repos.ErrDenied, letRead},
 	{repos.ErrUnsupported, "git config --list tells what is wrong with the config; SHA-256 and reftable are not read"},
-	{repos.ErrCorrupt, "run git fsck on the mirror"},
+	{repos.ErrCorrupt, runFsck},
 	{repos.ErrBusy, "raise the limit of descriptors"},
 	{repos.ErrNotFound, "it has gone meanwhile"},
 }
@@ -182,11 +194,17 @@ var refusals = []struct {
 func (m *mirror) refused(err error) {
 	for _, r := range refusals {
 		if errors.Is(err, r.is) {
-			m.add(Fault, err.Error(), r.advice)
+			m.add(Fault, cause(err, r.is), r.advice)
 			return
 		}
 	}
-	m.add(Fault, err.Error(), "")
+	m.add(Fault, err.Error(), runFsck)
+}
+
+// cause is what an error says without the words of its sentinel, which say no more.
+func cause(err, sentinel error) string {
+	text := strings.ReplaceAll(err.Error(), sentinel.Error()+": ", "")
+	return strings.TrimPrefix(text, "repository: ")
 }
 
 func (e *examination) examineOne(ctx context.Context, catalogue *repos.Catalogue, m *mirror) {
@@ -205,7 +223,7 @@ func (e *examination) look(ctx context.Context, catalogue *repos.Catalogue, m *m
 	e.lookAtAge(m, repository)
 	if count, first := repository.Denied(lookedFiles); count > 0 {
 		m.add(Fault, fmt.Sprintf("%s may not be read, such as %s", counted(count, "file", "files"), first),
-			"let the server's user read all of its files")
+			letRead)
 	}
 	snapshot, err := repository.Snapshot()
 	if err != nil {
@@ -229,7 +247,7 @@ func (e *examination) look(ctx context.Context, catalogue *repos.Catalogue, m *m
 func (e *examination) lookAtAge(m *mirror, repository *repos.Repository) {
 	fetch, err := repository.LastFetch()
 	if err != nil {
-		m.add(Warning, fmt.Sprintf("when it was fetched is not known: %v", err), "")
+		m.add(Warning, fmt.Sprintf("when it was fetched is not known: %v", err), letRead)
 		return
 	}
 	m.fetch = fetch
@@ -237,6 +255,9 @@ func (e *examination) lookAtAge(m *mirror, repository *repos.Repository) {
 	switch {
 	case fetch.State == repos.FetchUnfinished && age > longFetch:
 		m.add(Warning, "the last fetch failed "+days(age)+" ago", "run git remote update in it to see why")
+	case fetch.State == repos.FetchUnfinished:
+		m.add(Warning, fmt.Sprintf("the last fetch began %.0f minutes ago and has not ended, or it failed",
+			age.Minutes()), "run git remote update in it to see why")
 	case fetch.State == repos.FetchDone && age > oldMirror:
 		m.add(Warning, "it was last fetched "+days(age)+" ago", "see that something fetches it regularly")
 	case fetch.State == repos.FetchDone && age < -mostSkew:
@@ -255,7 +276,16 @@ func days(d time.Duration) string {
 func (m *mirror) lookAtObjects(c repos.Condition) {
 	if n := len(c.Faults); n > 0 {
 		m.add(Fault, fmt.Sprintf("%s cannot be read, nor %d of %s: %v", counted(n, "pack", "packs"), c.Damaged,
-			counted(c.Refs, "ref", "refs"), c.Faults[0]), "run git fsck on the mirror, or clone it anew")
+			counted(c.Refs, "ref", "refs"), cause(c.Faults[0], repos.ErrCorrupt)), runFsck+", or clone it anew")
+	}
+	if n := len(c.Unindexed); n > 0 {
+		text := counted(n, "pack has", "packs have") + " no index, such as " + c.Unindexed[0]
+		if c.Damaged == 0 {
+			m.add(Warning, text, "run git index-pack on it, or delete it")
+		} else {
+			m.add(Fault, fmt.Sprintf("%s, and %d of %s cannot be read", text, c.Damaged,
+				counted(c.Refs, "ref", "refs")), "run git index-pack on it")
+		}
 	}
 	if c.Outside {
 		m.add(Warning, "it borrows objects from outside of the root (objects/info/alternates), where nothing is read",
@@ -281,12 +311,13 @@ func (m *mirror) lookAtObjects(c repos.Condition) {
 }
 
 func (m *mirror) lookAtRefs(c repos.Condition) {
-	if len(c.Faults) > 0 {
+	if len(c.Faults) > 0 || c.Damaged > 0 && len(c.Unindexed) > 0 {
 		return // whatever cannot be read comes of that
 	}
 	if c.Damaged > 0 {
-		m.add(Fault, fmt.Sprintf("%d of %s cannot be read, such as %s: %v", c.Damaged, counted(c.Refs, "ref", "refs"),
-			c.FirstDamaged.Name, c.FirstDamaged.Damage), "run git fsck on the mirror")
+		m.add(Fault, fmt.Sprintf("%d of %s cannot be read, such as %s: %s", c.Damaged, counted(c.Refs, "ref", "refs"),
+			c.FirstDamaged.Name, cause(c.FirstDamaged.Damage, repos.ErrCorrupt)), runFsck)
+		return // HEAD may be one of them
 	}
 	switch {
 	case c.Head == nil:
@@ -296,7 +327,7 @@ func (m *mirror) lookAtRefs(c repos.Condition) {
 	case errors.Is(c.Head, repos.ErrEmpty):
 		m.add(Warning, "it has no refs yet", "fetch into it")
 	default:
-		m.add(Fault, "HEAD cannot be read: "+c.Head.Error(), "git symbolic-ref HEAD refs/heads/NAME")
+		m.add(Fault, "HEAD cannot be read: "+cause(c.Head, repos.ErrCorrupt), "git symbolic-ref HEAD refs/heads/NAME")
 	}
 }
 
@@ -307,7 +338,7 @@ func (m *mirror) lookDeep(err error) {
 	}
 	lines := slices.Compact(strings.Split(err.Error(), "\n"))
 	m.add(Fault, fmt.Sprintf("%s of what was read, such as %s", counted(len(lines), "error", "errors"), lines[0]),
-		"run git fsck on the mirror, or clone it anew")
+		runFsck+", or clone it anew")
 }
 
 func (e *examination) checkMirrors(context.Context) {

@@ -1,11 +1,14 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/repomcp/repomcp/internal/loopback"
 )
@@ -22,19 +25,43 @@ func isLocal(address string) bool {
 	return err == nil && loopback.Is(host)
 }
 
+// claims say why nothing can listen at an address; other reasons speak for themselves.
+var claims = []struct {
+	is           error
+	text, advice string
+}{
+	{syscall.EADDRINUSE, "another program listens there", "stop it, or choose another address"},
+	{syscall.EACCES, "this user may not listen there", "choose a port from 1024 on, or have systemd open the socket"},
+	{syscall.EADDRNOTAVAIL, "this machine has no such address", "name one that it has, such as 127.0.0.1"},
+	{nil, "", "name an address of this machine, such as 127.0.0.1:8080, or unix:PATH"},
+}
+
 func (e *examination) checkListening(ctx context.Context) {
-	for _, at := range []struct{ flag, address, danger string }{
-		{"--listen", e.Listen, e.Exposure},
-		{"--admin-listen", e.AdminListen, "others than this machine reach metrics, profiles and all names of mirrors"},
+	adminDanger := "others than this machine reach metrics, profiles and all names of mirrors without a token"
+	if e.AdminToken {
+		adminDanger = ""
+	}
+	e.readers(e.AdminTokenFile)
+	for _, at := range []struct {
+		flag, address, danger string
+		secure                bool
+	}{
+		{"--listen", e.Listen, e.Exposure, e.TLSCert != ""}, {"--admin-listen", e.AdminListen, adminDanger, false},
 	} {
 		if at.address == "" {
 			continue
 		}
-		if err := understood(ctx, at.address); err != nil {
-			e.fault(at.flag+" "+at.address, err.Error(), "write HOST:PORT or unix:PATH")
+		subject := at.flag + " " + at.address
+		err := claim(ctx, at.address)
+		if errors.Is(err, syscall.EADDRINUSE) && e.Probe(ctx, at.address, at.secure) == nil {
+			e.ok(at.address + " is taken by a server that is well: this one, if it runs")
+			err = nil
+		}
+		if err != nil {
+			e.refuseAddress(subject, err)
 		} else if !isLocal(at.address) && at.danger != "" {
-			e.warn(at.flag+" "+at.address, at.danger, "listen on 127.0.0.1, or let a proxy or a network of its own "+
-				"decide who reaches it")
+			e.warn(subject, at.danger, "listen on 127.0.0.1, or let a proxy or a network of its own decide who "+
+				"reaches it")
 		}
 	}
 	switch {
@@ -46,22 +73,30 @@ func (e *examination) checkListening(ctx context.Context) {
 	}
 }
 
-// understood fails when nothing can listen at an address.
-func understood(ctx context.Context, address string) error {
-	if strings.HasPrefix(address, unixPrefix) {
-		return nil
+func (e *examination) refuseAddress(subject string, err error) {
+	for _, c := range claims {
+		if c.is == nil || errors.Is(err, c.is) {
+			e.fault(subject, cmp.Or(c.text, err.Error()), c.advice)
+			return
+		}
 	}
-	host, port, err := net.SplitHostPort(address)
+}
+
+// claim listens at an address for a moment. A socket is not made: it is only looked
+// whether a program listens at it.
+func claim(ctx context.Context, address string) error {
+	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+		if err != nil {
+			return nil
+		}
+		return errors.Join(syscall.EADDRINUSE, conn.Close())
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
-	if _, err := net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
-		return err
-	}
-	if host != "" {
-		_, err = net.DefaultResolver.LookupHost(ctx, host)
-	}
-	return err
+	return listener.Close()
 }
 
 // publicHost is the host of the public URL, "" where there is none.

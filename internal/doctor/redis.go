@@ -23,6 +23,8 @@ const (
 	slowRedis = 50 * time.Millisecond
 	// oldestRedis is the major version of the oldest one that is tested.
 	oldestRedis = 6
+	// unanswered is what comes of a Redis that does not answer.
+	unanswered = "links for one download are refused until it does"
 	// fullRedis is the part of its memory from which Redis is nearly full.
 	fullRedis = 0.9
 )
@@ -30,13 +32,14 @@ const (
 func (e *examination) checkRedis(ctx context.Context) {
 	if e.Redis == "" {
 		if e.LinkKeys != "" && e.PublicURL != "" {
-			e.warn("", "links for one download are good at one server only: there is no --redis", "")
+			e.warn("", "links for one download are good at one server only: there is no --redis", "name one that all "+
+				"servers ask, if there are several")
 		}
 		return
 	}
 	options, err := cache.RedisOptions(e.Redis)
 	if err != nil {
-		e.fault("--redis", err.Error(), "")
+		e.fault("--redis", err.Error(), notStarted)
 		return
 	}
 	client := redis.NewClient(options)
@@ -45,13 +48,13 @@ func (e *examination) checkRedis(ctx context.Context) {
 	defer cancel()
 	info, err := client.Info(ctx).Result()
 	if err != nil {
-		e.fault("--redis", "it does not answer: "+err.Error(), "links for one download are refused until it does")
+		e.fault("--redis", "it does not answer: "+err.Error(), unanswered)
 		return
 	}
 	facts := redisFacts(info)
 	e.judgeRedis(facts)
 	if err := e.timeRedis(ctx, client); err != nil {
-		e.fault("--redis", "it stopped answering: "+err.Error(), "")
+		e.fault("--redis", "it stopped answering: "+err.Error(), unanswered)
 	}
 	if e.quiet() {
 		e.ok("Redis " + facts["redis_version"] + " evicts nothing")

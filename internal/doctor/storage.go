@@ -120,7 +120,7 @@ func (e *examination) checkBucket(ctx context.Context) {
 	defer cancel()
 	bucket, err := cache.OpenBucket(ctx, e.Bucket)
 	if err != nil {
-		e.fault("--object-store", err.Error(), "")
+		e.fault("--object-store", err.Error(), notStarted)
 		return
 	}
 	defer func() { _ = bucket.Close() }() // all was asked
@@ -184,7 +184,7 @@ func (e *examination) probeURL(ctx context.Context, bucket cache.Bucket, name st
 	if e.PublicBucket != "" {
 		public, err := cache.OpenBucket(ctx, e.PublicBucket)
 		if err != nil {
-			e.fault("--object-store-public", err.Error(), "")
+			e.fault("--object-store-public", err.Error(), notStarted)
 			return
 		}
 		defer func() { _ = public.Close() }() // all was asked

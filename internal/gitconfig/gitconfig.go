@@ -25,7 +25,7 @@ func Parse(text string) ([]Setting, error) {
 	for p.blanks(blankBytes + "\n"); p.rest != ""; p.blanks(blankBytes + "\n") {
 		if !p.line() {
 			line := 1 + strings.Count(text[:len(text)-len(p.rest)], "\n")
-			return nil, fmt.Errorf("configuration: line %d is malformed", line)
+			return nil, fmt.Errorf("line %d is malformed", line)
 		}
 	}
 	return p.settings, nil

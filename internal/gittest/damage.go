@@ -43,9 +43,6 @@ func (r *Repo) editSummed(name string, edit func(content []byte)) {
 	edit(content)
 	sum := sha1.Sum(content[:len(content)-sha1.Size])
 	copy(content[len(content)-sha1.Size:], sum[:])
-	if err := os.Chmod(filepath.Join(r.Dir, name), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
 	r.WriteFile(name, content)
 }
 
@@ -70,4 +67,23 @@ func (r *Repo) CopyPack(other *Repo) {
 		}
 		r.WriteFile(name, content)
 	}
+}
+
+// DamageEnd changes the last bytes of a loose object of some hundreds of bytes: its size can be read as before,
+// and its content is not that of its id.
+func (r *Repo) DamageEnd(revision string) {
+	r.t.Helper()
+	id := r.Git("rev-parse", revision)
+	name := "objects/" + id[:2] + "/" + id[2:]
+	content, err := os.ReadFile(filepath.Join(r.Dir, name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i := range 200 {
+		content[len(content)-1-i] ^= 0xff
+	}
+	if err := os.Chmod(filepath.Join(r.Dir, name), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	r.WriteFile(name, content)
 }

@@ -100,6 +100,23 @@ func (r *Repo) Archive(args ...string) []byte {
 	return run(r.t, r.Dir, nil, append([]string{"-c", "tar.umask=0002", "archive"}, args...)...)
 }
 
+// Checkout is a folder with what git checkout writes of a commit, with core.autocrlf=false,
+// core.eol=lf and other settings. There is no .git in it.
+func (r *Repo) Checkout(commit string, settings ...string) (dir string) {
+	r.t.Helper()
+	dir = filepath.Join(r.t.TempDir(), "checkout")
+	r.Git("clone", "-q", "--shared", "--no-checkout", ".", dir)
+	var args []string
+	for _, setting := range append([]string{"core.autocrlf=false", "core.eol=lf"}, settings...) {
+		args = append(args, "-c", setting)
+	}
+	run(r.t, dir, nil, append(args, "checkout", "-q", "--force", "--detach", commit)...)
+	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+		r.t.Fatal(err)
+	}
+	return dir
+}
+
 // TryArchive is [Repo.Archive] of arguments that git may refuse.
 func (r *Repo) TryArchive(args ...string) (archive []byte, ok bool) {
 	var stdout Output
@@ -109,14 +126,19 @@ func (r *Repo) TryArchive(args ...string) (archive []byte, ok bool) {
 	return stdout.Bytes(), err == nil
 }
 
-// WriteFile writes a file of the repository's own folder.
+// WriteFile writes a file of the repository's own folder. One that git keeps from being
+// written is written all the same, as root always can.
 func (r *Repo) WriteFile(name string, content []byte) {
 	r.t.Helper()
 	path := filepath.Join(r.Dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
+	err := os.WriteFile(path, content, 0o600)
+	if errors.Is(err, fs.ErrPermission) {
+		err = errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, content, 0o600))
+	}
+	if err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -406,6 +428,15 @@ func (r *Repo) WriteCommitGraph(number uint64) {
 		}
 	case 3:
 		r.Git("-c", "commitGraph.generationVersion=1", "commit-graph", "write", "--reachable")
+	}
+}
+
+// Long skips a test under -short: one that takes seconds, runs the whole program, or needs
+// other programs than git.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it is long")
 	}
 }
 

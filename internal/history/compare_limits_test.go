@@ -67,6 +67,7 @@ func TestLargeFilesAreNotCompared(t *testing.T) {
 
 // Large files are looked at before they are read.
 func TestLargeFilesAreShownAsGitShowsThem(t *testing.T) {
+	gittest.Long(t)
 	r := rand.New(rand.NewPCG(3, 24))
 	text := gittest.Text(r, 60) + strings.Repeat("some text\nand some other\n", 12_000)
 	late := strings.Repeat("text\n", 60_000) + "\x00\n"

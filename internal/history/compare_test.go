@@ -206,6 +206,7 @@ func treesOf(t *testing.T, repo *gittest.Repo) []repos.ID {
 }
 
 func TestComparisonsOfHistoriesAreGits(t *testing.T) {
+	gittest.Long(t)
 	compared := make(tally)
 	for seed := range uint64(gittest.Volume(2, 40)) {
 		m := generate(t, seed+100, 60)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestContainingIsThatOfGit(t *testing.T) {
+	gittest.Long(t)
 	yes, no := 0, 0
 	for seed := range uint64(gittest.Volume(8, 100)) {
 		repo, commits := crossed(t, seed, 60, seed%2 == 0)

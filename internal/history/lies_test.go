@@ -18,6 +18,7 @@ import (
 // where the commit is shown, begun with or compared. What it says of those that are
 // passed over is believed, as git believes it: that is counted here.
 func TestLyingGraphsGiveNoWrongHistory(t *testing.T) {
+	gittest.Long(t)
 	repo := gittest.At(t, filepath.Join(t.TempDir(), "m.git"))
 	for i := range 16 {
 		branch := []string{"main", "side", "main", "main"}[i%4]

@@ -83,8 +83,9 @@ func missing(a, b map[string]bool) (n int) {
 }
 
 func TestMergeBasesAreGits(t *testing.T) {
+	gittest.Long(t)
 	cases, several, none := 0, 0, 0
-	for seed := range uint64(gittest.Volume(8, 100)) {
+	for seed := range uint64(gittest.Volume(6, 100)) {
 		wrong := seed%2 == 1
 		repo, commits := crossed(t, seed, 80, wrong)
 		reach := reachable(repo)
@@ -110,9 +111,12 @@ func TestMergeBasesAreGits(t *testing.T) {
 				t.Fatalf("seed %d: %s is %d ahead of %s and %d behind, not %d and %d", seed, b, ahead, a, behind, x, y)
 			}
 			// Where clocks were wrong git's count is sometimes, too.
-			counts := repo.Git("rev-list", "--left-right", "--count", b+"..."+a)
-			if !wrong && counts != fmt.Sprintf("%d\t%d", ahead, behind) {
-				t.Fatalf("seed %d: %s is %d ahead of %s and %d behind, for git %s", seed, b, ahead, a, behind, counts)
+			if !wrong {
+				counts := repo.Git("rev-list", "--left-right", "--count", b+"..."+a)
+				if counts != fmt.Sprintf("%d\t%d", ahead, behind) {
+					t.Fatalf("seed %d: %s is %d ahead of %s and %d behind, for git %s", seed, b, ahead, a, behind,
+						counts)
+				}
 			}
 			cases++
 			if len(want) > 1 {

@@ -15,6 +15,7 @@ import (
 // options of a log. Where clocks are so wrong that git itself shows a commit that
 // the base leads to, ours is compared with what each side leads to.
 func TestRangesAreThoseOfGit(t *testing.T) {
+	gittest.Long(t)
 	n := struct{ cases, shown, partial, pathed, clocks, unsettled int }{}
 	for seed := range uint64(gittest.Volume(6, 300)) {
 		m := generate(t, seed+7000, 120)

@@ -27,11 +27,13 @@ import (
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/statuspage"
 	"github.com/repomcp/repomcp/internal/tools"
+	"github.com/repomcp/repomcp/internal/tools/prompts"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -57,7 +59,7 @@ func newWalled(t *testing.T, text string, build func(root string)) *walled {
 	build(w.root)
 	w.write(text)
 	var err error
-	if w.rules, err = rules.Load(w.file); err != nil {
+	if w.rules, err = filetest.Open(t, func() (*rules.Rules, error) { return rules.Load(w.file) }); err != nil {
 		t.Fatal(err)
 	}
 	if w.catalogue, err = repos.Open(w.root, repos.Options{Visible: w.rules.Visible}); err != nil {
@@ -83,6 +85,9 @@ func newWalled(t *testing.T, text string, build func(root string)) *walled {
 		Catalogue: w.catalogue, Resources: found, Subscriptions: w.subscriptions, Version: "test",
 		Unknown: tools.Unknown,
 	})
+	for _, prompt := range prompts.All() {
+		messages.AddPrompt(prompt.Prompt, prompt.Write)
+	}
 	for _, tool := range tools.New(tools.Options{
 		Catalogue: w.catalogue, Resources: found, Facts: history.NewFacts(1 << 20),
 		Searcher: search.New(w.catalogue, engine.Scheduler(), search.Options{}),
@@ -140,8 +145,8 @@ func (w *walled) write(text string) {
 func (w *walled) reload(text string) {
 	w.t.Helper()
 	w.write(text)
-	if err := w.rules.Reload(); err != nil {
-		w.t.Fatal(err)
+	if taken, err := filetest.Settle(w.t, w.rules); !taken || err != nil {
+		w.t.Fatal(taken, err)
 	}
 	w.subscriptions.Reconsider()
 }

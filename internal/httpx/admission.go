@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/repomcp/repomcp/internal/loopback"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/weborigin"
 )
 
 // checkHost refuses foreign Host headers with 403: a page that rebinds its own
@@ -46,26 +46,24 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 
 // checkOrigin refuses pages of other web sites with 403, as the specification
 // of the transport demands: also what they make a browser send without an Origin, such as
-// images, and keeps them from showing what they get. Links are for any page: see isLink.
+// images, and keeps them from showing what they get. Some things are for any page: see isForAnyPage.
 func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if isLink(c) {
+		if isForAnyPage(c) {
 			return next(c)
 		}
-		origin := r.Header.Get("Origin")
-		isOrigin := func(allowed string) bool { return strings.EqualFold(allowed, origin) }
-		if origin != "" && !sameOrigin(origin, r.Host) && !slices.ContainsFunc(s.options.AllowedOrigins, isOrigin) {
-			return refuse(c, http.StatusForbidden,
-				"Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")
-		}
 		c.Response().Header().Set("Cross-Origin-Resource-Policy", "same-origin")
-		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && origin == "" {
+		if !weborigin.Foreign(r.Header.Get, r.Host, s.options.AllowedOrigins) {
+			return next(c)
+		}
+		if r.Header.Get("Origin") == "" {
 			return refuse(c, http.StatusForbidden,
 				"Pages of other sites may not use the server. Type the address, or start the server with "+
 					"--allowed-origin and send requests with an Origin.")
 		}
-		return next(c)
+		return refuse(c, http.StatusForbidden,
+			"Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")
 	}
 }
 
@@ -160,11 +158,6 @@ func refuse(c echo.Context, status int, text string) error {
 		failure.Reason = resources.ReasonInternal
 	}
 	return c.Blob(status, typeJSON, mcp.ErrorReply(nil, failure, eraOf(c.Request())))
-}
-
-func sameOrigin(origin, host string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
 }
 
 // hostName drops the port and the brackets of an IPv6 address.

@@ -28,6 +28,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/oauth/issuertest"
 	"github.com/repomcp/repomcp/internal/access/tokens"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 const (
@@ -69,7 +70,9 @@ func newDoors(t *testing.T, options targetOptions) *doors {
 		d.static[name] = token
 	}
 	var err error
-	if d.store, err = tokens.Open(d.file, []string{scope}, time.Now); err != nil {
+	if d.store, err = filetest.Open(t, func() (*tokens.Store, error) {
+		return tokens.Open(d.file, []string{scope}, time.Now)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	d.revoke(t, "carol")
@@ -91,7 +94,7 @@ func (d *doors) revoke(t *testing.T, name string) {
 	if err := tokens.Remove(d.file, name); err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := d.store.ReloadIfChanged(); !changed || err != nil {
+	if changed, err := filetest.Settle(t, d.store); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
 }
@@ -266,16 +269,12 @@ type entrance struct {
 func entrances(t *testing.T, d *doors) []entrance {
 	t.Helper()
 	authorized := func(c *call) *call { c.header.Set("Authorization", d.alice()); return c }
-	link := func(version string) string {
-		a := d.do(t, authorized(d.linkCall(version, "repo://hello/contents/README.md")))
-		_, rest, _ := strings.Cut(string(a.body), `"downloadUrl":"`+d.url)
-		path, _, ok := strings.Cut(rest, `"`)
-		if !ok {
-			t.Fatalf("no link: %v", a)
-		}
-		return path
+	link := func(method, member string) string {
+		c := d.call(modernVersion, method, map[string]any{"uri": "repo://hello/contents/README.md"})
+		c.header.Set("Accept", acceptBoth)
+		return linkIn(t, string(d.do(t, authorized(c)).body), member)
 	}
-	free, bound := link(modernVersion), link(sessionVersion)
+	free, bound := link(methodRead, `"io.github.repomcp/httpUrl":"`), link(methodStream, `"downloadUrl":"`)
 	plain := func(verb, path string) entrance {
 		return entrance{verb + " " + path,
 			func(*testing.T, *doors, string) *call { return &call{verb: verb, path: path, header: http.Header{}} }}

@@ -156,6 +156,7 @@ var moves = []struct {
 }
 
 func TestSubscribersHearOfWhatMovedAndOfNothingElse(t *testing.T) {
+	gittest.Long(t)
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,6 +204,7 @@ func drain(l listener, got, want map[string]int) map[string]int {
 }
 
 func TestPushOfAThousandRefsIsOneNotification(t *testing.T) {
+	gittest.Long(t)
 	s := serve(t)
 	p := pushed{mirror: s.repo("repo"), source: gittest.New(t)}
 	first := p.source.Commit("main", gittest.Regular("a", "1"))

@@ -283,6 +283,7 @@ func (d *damagedMirrors) attack(t *testing.T, o *outcomes, number int, damage da
 // gives wrong bytes, in parts as little as in the whole; and what came before a
 // connection broke is right.
 func TestDamagedMirrorsGiveNoWrongByte(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	d := newDamagedMirrors(t)
 	var o outcomes
@@ -299,6 +300,7 @@ func TestDamagedMirrorsGiveNoWrongByte(t *testing.T) {
 // A proof that a file was compared with its id does not outlast a change of the
 // mirror under the running server, without a trace in its times.
 func TestRangesOfAFileThatIsDamagedAfterwards(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	d := newDamagedMirrors(t)
 	repo := d.copy(t)

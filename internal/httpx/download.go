@@ -34,6 +34,7 @@ var downloadStatus = map[resources.Reason]int{
 	resources.ReasonUnreadableRepo:  http.StatusInternalServerError,
 	resources.ReasonIncompleteRepo:  http.StatusNotImplemented,
 	resources.ReasonBusy:            http.StatusServiceUnavailable,
+	resources.ReasonCancelled:       http.StatusInternalServerError, // which nobody reads
 	resources.ReasonInternal:        http.StatusInternalServerError,
 }
 
@@ -96,13 +97,15 @@ as plain downloads.
   /mcp                                     the address to give to an agent, as "HTTP" or "streamable HTTP"
   /repositories                            all repositories, as JSON
   /refs/{repository}                       branches and tags with their commits, as JSON
-  /archive/{repository}/{ref}.{format}     all files; formats: tar.gz, tar.zst, tar.xz, tar, zip, manifest.json
+  /archive/{repository}/{ref}.{format}     all files; formats: tar.gz, tar.zst, tar.xz, tar, zip, manifest.json;
+                                           with .sha256 behind it the checksum, for sha256sum -c
   /raw/{repository}/{ref}/{path}           one file
   /healthz                                 "ok", or 503 and why not
 `
 
 // download answers GET and HEAD of a plain route, such as /archive/. The reply
-// to HEAD has the headers of that to GET; nothing is generated for it.
+// to HEAD has the headers of that to GET; nothing is generated for it, unless it is
+// asked for the digest.
 func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -239,9 +242,13 @@ func prepare(r *http.Request, content *resources.Content) (delivery, error) {
 	return d, d.fetch(r, content)
 }
 
-// reserve takes what sending a content needs. A HEAD sends none.
+// reserve takes what sending a content needs. A HEAD sends none, and makes one only for
+// its digest.
 func reserve(r *http.Request, content *resources.Content, ranged bool) error {
 	if r.Method == http.MethodHead {
+		if wantsDigest(r) {
+			return content.Hash(r.Context())
+		}
 		return nil
 	}
 	return content.Reserve(r.Context(), ranged)

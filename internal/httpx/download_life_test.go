@@ -53,6 +53,7 @@ func TestAbortedDownloadHasNoDigestAndCanBeResumed(t *testing.T) {
 }
 
 func TestDamageMidDownloadIsNeverACleanEnd(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	repo := s.bulky()
@@ -164,6 +165,7 @@ func TestDigestFollowsAStream(t *testing.T) {
 }
 
 func TestShutdownLetsDownloadsFinish(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	repo := s.bulky()
@@ -183,6 +185,7 @@ func TestShutdownLetsDownloadsFinish(t *testing.T) {
 }
 
 func TestDownloadThatNobodyReadsIsDropped(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	logged := make(lines, 1000)
 	s := newTarget(t, targetOptions{

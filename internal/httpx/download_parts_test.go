@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func TestConditionsOfDownloads(t *testing.T) {
@@ -193,6 +195,7 @@ func TestResumedDownloadsAreWhole(t *testing.T) {
 
 // Downloads by the programs that people use, cut off and resumed.
 func TestCurlAndWgetResume(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := mirrors(t, targetOptions{})
 	for program, arguments := range map[string][]string{

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -46,7 +47,7 @@ func plainProbes(commit, tag string) (list []probe) {
 		"/archive/%s/main.tar?base=" + commit, "/archive/%s/main.tar?base=none",
 		"/archive/%s/main.tar?submodules=content",
 		"/archive/%s/main.tar?lfs=content", "/archive/%s/main.tar.gz?commit=" + commit, "/archive/%s/none.tar.gz",
-		"/archive/%s/" + commit + ".tar.asc", "/archive/%s/v1.tar.gz.asc", "/archive/%s/" + tag + ".tar",
+		"/archive/%s/" + commit + ".tar.asc", "/archive/%s/v1.tar.gz.asc", "/archive/%s/v1.tar.gz.sha256", "/archive/%s/" + tag + ".tar",
 		"/archive/%s/inner/main.tar",
 		"/repositories?after=%s", "/%s", "/archive/%s%%2Fmain.tar", "/raw/%s/main/README.md?x=1",
 	}
@@ -76,6 +77,25 @@ func plainProbes(commit, tag string) (list []probe) {
 	return list
 }
 
+// references are what completion/complete takes for variables: the template or the prompt that has each.
+func references() map[string]string {
+	var names []string
+	for _, p := range archive.Parameters() {
+		if p.Repeat {
+			p.Name += "*"
+		}
+		names = append(names, p.Name)
+	}
+	template := func(uri string) string { return `{"type":"ref/resource","uri":"` + uri + `"}` }
+	archives := template("repo://{+repo}/archive/{+ref}.{format}{?" + strings.Join(names, ",") + "}")
+	return map[string]string{
+		"repo": archives, "ref": archives, "base": archives, "path": archives, "exclude": archives, "strip": archives,
+		"format": archives, "branch": template("repo://{+repo}/refs/heads/{branch}"),
+		"tag": template("repo://{+repo}/refs/tags/{tag}"),
+		"sha": template("repo://{+repo}/sha/{sha}/contents{/path*}"), "query": `{"type":"ref/prompt","name":"find_in_code"}`,
+	}
+}
+
 // messageProbes are all methods of MCP that are about a repository, and all tools.
 func messageProbes(commit string) (list []probe) {
 	add := func(method, params string, values ...string) {
@@ -98,15 +118,13 @@ func messageProbes(commit string) (list []probe) {
 	add(methodStream, `{"link":true,"uri":"repo://%s@"}`, uris...)
 	add("resources/subscribe", `{"uri":"repo://%s@"}`, uris...)
 	add("resources/unsubscribe", `{"uri":"repo://%s@"}`, uris...)
-	for _, variable := range []string{"repo", "branch", "tag", "ref", "base", "sha", "path", "exclude", "strip",
-		"query", "format"} {
+	for variable, reference := range references() {
 		for _, typed := range []string{"", "m", commit[:4], "%s", "repo:%s"} {
-			add("completion/complete",
-				fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":"repo://{+repo}/archive/{+ref}.{format}"},`+
-					`"argument":{"name":%q,"value":"@"},"context":{"arguments":{"repo":"%%s"}}}`, variable), typed)
+			add("completion/complete", fmt.Sprintf(`{"ref":%s,"argument":{"name":%q,"value":"@"},`+
+				`"context":{"arguments":{"repo":"%%s"}}}`, reference, variable), typed)
 		}
 	}
-	add("completion/complete", `{"ref":{"type":"ref/resource","uri":"x"},"argument":{"name":"repo","value":"@"}}`, "%s",
+	add("completion/complete", `{"ref":`+references()["repo"]+`,"argument":{"name":"repo","value":"@"}}`, "%s",
 		"room", "team/")
 	add("resources/list", `{"cursor":"@"}`, "cursor:%s")
 	arguments := map[string][]string{

@@ -24,6 +24,7 @@ import (
 )
 
 func TestBadFramesCloseTheirConnection(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	s.bulky()
@@ -114,6 +115,7 @@ func TestLateFramesArePassedOver(t *testing.T) {
 }
 
 func TestFloodsCloseTheirConnection(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	s.bulky()
@@ -251,7 +253,7 @@ func (r *rawSocket) next() (first byte, payload []byte) {
 // begin asks for a large file and returns the id of its stream.
 func (r *rawSocket) begin() string {
 	r.t.Helper()
-	asking := receiving{version: modernVersion, capabilities: map[string]any{"binaryTransfer": supported}}
+	asking := receiving{version: modernVersion, capabilities: extended(supported)}
 	r.write(wireFrame(fin|opText, asking.request(1, methodRead, map[string]any{"uri": "repo://repo/contents/large",
 		"transferMode": "binary"})))
 	message := ""
@@ -417,6 +419,7 @@ func largeRepo(t *testing.T) func(root string) {
 // A drain lets a stream finish, which needs credit meanwhile, and cuts it off visibly
 // at its end.
 func TestDrainLetsStreamsFinish(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	for name, patience := range map[string]time.Duration{"in time": hang, "too late": 50 * time.Millisecond} {
 		s := newTarget(t, targetOptions{build: largeRepo(t)})
@@ -461,6 +464,7 @@ func TestDrainLetsStreamsFinish(t *testing.T) {
 // A file of 64 MiB costs less than a thousandth more on the wire, and as much memory
 // as any: what the streams of slow clients hold does not grow with it.
 func TestFramesCostLittle(t *testing.T) {
+	gittest.Long(t)
 	const size, clients, each, perStream = 64 << 20, 3, 8, 1 << 20
 	s := newTarget(t, targetOptions{build: func(root string) {
 		repo := gittest.At(t, filepath.Join(root, "repo.git"))

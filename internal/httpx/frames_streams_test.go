@@ -123,6 +123,7 @@ func TestFramesNeedBothSides(t *testing.T) {
 
 // Streams and messages take turns.
 func TestStreamsTakeTurns(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	s.bulky()
@@ -164,6 +165,7 @@ func TestStreamsTakeTurns(t *testing.T) {
 // A stream that its client does not grant anything holds itself alone, and there are
 // as many as there may be.
 func TestStalledStreamsHoldNobody(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	s.bulky()
@@ -213,6 +215,7 @@ func TestStalledStreamsHoldNobody(t *testing.T) {
 }
 
 func TestStreamsAreCancelled(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	s.bulky()
@@ -252,6 +255,7 @@ func TestStreamsAreCancelled(t *testing.T) {
 }
 
 func TestDamageInAStreamIsNoEnd(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	repo := s.bulky()
@@ -282,6 +286,7 @@ func TestDamageInAStreamIsNoEnd(t *testing.T) {
 }
 
 func TestStreamsHaveLimits(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	s.bulky()

@@ -75,7 +75,7 @@ func receive(t *testing.T, url, version string, capability any) *receiving {
 	conn.SetReadLimit(-1)
 	t.Cleanup(func() { _ = conn.CloseNow() }) // it may have been closed
 	r := &receiving{
-		socket: &socket{t, conn}, version: version, capabilities: map[string]any{"binaryTransfer": capability},
+		socket: &socket{t, conn}, version: version, capabilities: extended(capability),
 		grants: true, grain: window / 2, wire: wire,
 		streams: make(map[string]*inbound), replies: make(map[string]readReply), raw: make(map[string]string),
 	}

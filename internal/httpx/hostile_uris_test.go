@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // verdict is how an error looks in each era.
@@ -164,6 +166,7 @@ func hostileURIs(s *target) map[string]string {
 }
 
 func TestHostileURIsNameNothing(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
 	cases := 0

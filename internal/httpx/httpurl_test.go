@@ -1,12 +1,15 @@
 package httpx_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -118,18 +121,94 @@ func TestPagesFollowLinks(t *testing.T) {
 	}
 }
 
-// Without a public URL links lead to where the server listens, for those who
-// reach it there and for nobody else.
-func TestLocalLinks(t *testing.T) {
-	t.Parallel()
-	l := newLinks(t)
-	linkTo := l.linking(t)
-	s := newTarget(t, targetOptions{http: httpx.Options{AllowedHosts: []string{"git.example"}},
+// newLocal is a server without a public URL, with its log. Its client keeps connections, as programs do.
+func newLocal(t *testing.T) (*target, *journal) {
+	t.Helper()
+	linkTo := newLinks(t).linking(t)
+	log := &journal{}
+	s := newTarget(t, targetOptions{
+		http: httpx.Options{
+			AllowedHosts: []string{"git.example"}, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		},
 		links: func(url string) resources.Linking {
 			linking := linkTo(url)
 			linking.Local = true
 			return linking
-		}})
+		},
+	})
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: hang}
+	return s, log
+}
+
+// A plain proxy_pass of nginx speaks HTTP/1.0 or ends each connection, names the server's own address as Host, and
+// says nothing of itself. What the server guesses for such a request would lead its client to the client's machine.
+func TestNoLinksAreGuessedForWhatMayBeAProxy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line, headers string
+		linked        bool
+	}{
+		{"HTTP/1.1", "", true}, {"HTTP/1.1", "Connection: keep-alive\r\n", true},
+		{"HTTP/1.0", "", false}, {"HTTP/1.0", "Connection: close\r\n", false},
+		{"HTTP/1.0", "Connection: keep-alive\r\n", false}, {"HTTP/1.1", "Connection: close\r\n", false},
+	} {
+		s, log := newLocal(t)
+		for range 3 {
+			for _, version := range eras {
+				asked := s.linkCall(version, "repo://hello/archive/main.tar.gz")
+				body, err := json.Marshal(asked.message)
+				if err != nil {
+					t.Fatal(err)
+				}
+				reply := sendRaw(t, s.host, "POST /mcp "+c.line+"\r\nHost: "+s.host+"\r\n"+c.headers+
+					headerLines(t, asked.header)+"Content-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+string(body))
+				if linked := strings.Contains(reply, `"downloadUrl":"`+s.url+"/dl/"); linked != c.linked || !c.linked &&
+					(!strings.Contains(reply, `"code":-32003`) || !strings.Contains(reply, "--public-url")) {
+					t.Errorf("%+v, %s: %s", c, version, reply)
+				}
+			}
+		}
+		if told := strings.Count(log.String(), "set --public-url"); told != 1 && !c.linked {
+			t.Errorf("%+v: the log says %d times what to set:\n%s", c, told, log)
+		}
+	}
+}
+
+// sendRaw sends a request as it stands and returns the reply to it.
+func sendRaw(t *testing.T, address, request string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }() // its reply has been read
+	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text(t, response)
+}
+
+func headerLines(t *testing.T, header http.Header) string {
+	t.Helper()
+	var b strings.Builder
+	if err := header.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Without a public URL links lead to where the server listens, for those who
+// reach it there and for nobody else.
+func TestLocalLinks(t *testing.T) {
+	t.Parallel()
+	s, _ := newLocal(t)
 	_, port, err := net.SplitHostPort(s.host)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +222,7 @@ func TestLocalLinks(t *testing.T) {
 		{"git.example", "", false},
 		{"", "X-Forwarded-For: 10.0.0.1", false}, {"", "X-Forwarded-Proto: https", false},
 		{"", "X-Forwarded-Host: git.example", false}, {"", "Forwarded: for=10.0.0.1", false},
-		{"", "Via: 1.1 proxy", false},
+		{"", "Via: 1.1 proxy", false}, {"", "Connection: close", false},
 	} {
 		send := func(request *call) answer {
 			request.host = c.host
@@ -192,7 +271,7 @@ func TestLocalLinks(t *testing.T) {
 		if (f.Result["resultType"] == "complete") != (version == modernVersion) {
 			t.Errorf("%s over WebSocket: %s", version, f.raw)
 		}
-		if a := s.get(t, at(t, f.Result), "Mcp-Session-Id: "+s.sessions[sessionVersion]); a.status != http.StatusOK ||
+		if a := s.get(t, at(t, f.Result)); a.status != http.StatusOK ||
 			string(a.body) != "hello\n" {
 			t.Errorf("%s over WebSocket: %v", version, a)
 		}

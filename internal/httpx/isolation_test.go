@@ -130,9 +130,9 @@ func tenantProbes(of int, head string) (list []probe) {
 	list = append(list,
 		probe{method: "resources/list", params: `{}`},
 		probe{method: "completion/complete",
-			params: `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"repo","value":""}}`},
+			params: `{"ref":` + references()["repo"] + `,"argument":{"name":"repo","value":""}}`},
 		probe{method: "completion/complete",
-			params: `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"ref","value":""},"context":{"arguments":{"repo":"%s"}}}`},
+			params: `{"ref":` + references()["ref"] + `,"argument":{"name":"ref","value":""},"context":{"arguments":{"repo":"%s"}}}`},
 	)
 	for tool, arguments := range map[string]string{
 		"search_repositories": `"query":""`, "get_repository": `"repo":"%s"`, "list_branches": `"repo":"%s"`,
@@ -152,6 +152,7 @@ func tenantProbes(of int, head string) (list []probe) {
 }
 
 func TestFiftyPrincipalsAreIsolated(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	build, heads := nest(t)
 	w := newWalled(t, tenantRules(), build)

@@ -1,7 +1,6 @@
 package httpx_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 func TestAlteredLinksAreRefused(t *testing.T) {
@@ -104,51 +104,6 @@ func TestLinksExpireAndNameACommitForEver(t *testing.T) {
 	}
 }
 
-func TestLinkOfASessionIsNotAnothers(t *testing.T) {
-	t.Parallel()
-	l := newLinks(t)
-	s := newTarget(t, targetOptions{links: l.linking(t)})
-	link := at(t, s.downloadURL(t, sessionVersion, "repo://hello/contents/README.md"))
-	for _, c := range []struct {
-		session string
-		status  int
-	}{{s.sessions[batchVersion], 401}, {"invented", 401}, {"", 401}, {s.sessions[sessionVersion],
-		200}, {s.sessions[sessionVersion], 404}, {"invented", 401}} {
-		a := s.get(t, link, "Mcp-Session-Id: "+c.session)
-		if a.status != c.status || (a.header.Get("Www-Authenticate") != "") != (c.status == 401) {
-			t.Errorf("session %.10q: %v, want %d", c.session, a, c.status)
-		}
-	}
-}
-
-// Where a link is of no session the client's own id says nothing: clients send
-// it with whatever they ask the server for.
-func TestLinksOfNobodyAskForNoSession(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{links: newLinks(t).linking(t)})
-	_, httpURL := s.readLinked(t, modernVersion, "repo://hello/contents/README.md")
-	httpURL = strings.TrimPrefix(httpURL, s.url)
-	for _, session := range []string{"", s.sessions[sessionVersion], "invented", strings.Repeat("x", 600)} {
-		stray := s.linkCall(modernVersion, "repo://hello/contents/README.md")
-		stray.header.Set("Mcp-Session-Id", session)
-		a := s.do(t, stray)
-		var reply struct {
-			Result map[string]any `json:"result"`
-		}
-		if err := json.Unmarshal(a.body, &reply); err != nil || reply.Result["downloadUrl"] == nil {
-			t.Fatalf("a stray header of %d bytes: %v", len(session), a)
-		}
-		for _, header := range []string{"X: x", "Mcp-Session-Id: " + s.sessions[sessionVersion]} {
-			if a := s.get(t, httpURL, header); a.status != http.StatusOK {
-				t.Errorf("httpUrl with %.30s: %v", header, a)
-			}
-		}
-		if a := s.get(t, at(t, reply.Result), "Mcp-Session-Id: "+s.sessions[batchVersion]); a.status != http.StatusOK {
-			t.Errorf("a link that was asked for with a stray header: %v", a)
-		}
-	}
-}
-
 // Who has a used link and the tag of its first reply does not have the content
 // as often as they like.
 func TestResumesOfAUsedLinkAreBounded(t *testing.T) {
@@ -179,7 +134,7 @@ func TestDeniedRepositoriesHaveNoLinks(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "denied")
 	write(t, file, "deny team/*\n")
-	denied, err := links.LoadRevocations(file)
+	denied, err := filetest.Open(t, func() (*links.Revocations, error) { return links.LoadRevocations(file) })
 	if err != nil {
 		t.Fatal(err)
 	}

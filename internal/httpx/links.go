@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/loopback"
 	"github.com/repomcp/repomcp/internal/mcp"
@@ -33,8 +34,8 @@ var linkFailures = []struct {
 	{links.ErrUsed, http.StatusNotFound, "The link was used. Ask resources/stream again for a new one."},
 	{links.ErrRevoked, http.StatusGone, "The link was withdrawn. Ask resources/stream again for a new one."},
 	{links.ErrCredentials, http.StatusUnauthorized,
-		"The link is for the session that asked for it. Send its Mcp-Session-Id, or ask resources/stream again in " +
-			"your own."},
+		"The link is for the principal who asked for it. Send the same credentials, or ask resources/stream again " +
+			"with your own."},
 	{links.ErrUnavailable, http.StatusServiceUnavailable,
 		"It cannot be found out whether the link was used. Try again in a few seconds."},
 	{resources.ErrLinkGone, http.StatusServiceUnavailable,
@@ -55,7 +56,7 @@ func (s *Server) link(c echo.Context) error {
 	}
 	tag, resume := resumed(r)
 	linked, err := s.options.Resources.OpenLink(r.Context(), token, links.Use{
-		Method: r.Method, Principal: mcp.Principal(r.Context(), r.Header.Get(mcp.HeaderSession)), Resume: resume,
+		Method: r.Method, Principal: access.PrincipalOf(r.Context()).ID, Resume: resume,
 	})
 	if err != nil {
 		return s.refuseLink(c, err)
@@ -94,12 +95,7 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 		case http.StatusServiceUnavailable:
 			h.Set("Retry-After", retryAfter)
 		case http.StatusUnauthorized:
-			if s.options.Authentication.Verifier != nil {
-				s.challenge(c, "")
-				return refuse(c, f.status, "The link is for who asked for it. Send the same credentials, or ask "+
-					"resources/stream again with your own.")
-			}
-			h.Set("WWW-Authenticate", mcp.HeaderSession) // one is demanded by RFC 9110
+			s.challenge(c, "")
 		}
 		return refuse(c, f.status, f.text)
 	}
@@ -203,8 +199,13 @@ func withoutToken(path string) string {
 // fromHere reports whether a client reaches this server at the address that it
 // listens on: directly, by the same port. A proxy, a tunnel to another port or
 // a container would lead its links astray. The listener is on the loopback
-// interface; the Host was checked.
+// interface; the Host was checked. nginx with a plain proxy_pass adds no header and
+// names the server's own address as Host; what gives it away is HTTP/1.0, or that
+// it ends each connection.
 func fromHere(r *http.Request) bool {
+	if !r.ProtoAtLeast(1, 1) || r.Close {
+		return false
+	}
 	for name := range r.Header {
 		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
 			return false
@@ -236,13 +237,21 @@ func noteOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 // browser but itself: pages of any site that have one may follow it.
 func isLink(c echo.Context) bool { return strings.HasPrefix(c.Request().URL.Path, linkPath) }
 
-// linkCORS lets pages of all origins read what links lead to, without cookies.
-func linkCORS() echo.MiddlewareFunc {
+// isForAnyPage reports whether pages of all web sites may read what a request asks for: what links
+// lead to, and where tokens are from. That is public (RFC 9728), and clients in browsers have to find it
+// out before they can be allowed anything.
+func isForAnyPage(c echo.Context) bool {
+	path := c.Request().URL.Path
+	return isLink(c) || path == metadataPath || path == hostMetadataPath
+}
+
+// openCORS lets pages of all origins read what is for any page, without cookies.
+func openCORS() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
-		Skipper:       func(c echo.Context) bool { return !isLink(c) },
+		Skipper:       func(c echo.Context) bool { return !isForAnyPage(c) },
 		AllowOrigins:  []string{"*"},
 		AllowMethods:  []string{http.MethodGet, http.MethodHead},
-		AllowHeaders:  append([]string{mcp.HeaderSession}, conditionHeaders...),
+		AllowHeaders:  append([]string{"Authorization", mcp.HeaderVersion}, conditionHeaders...),
 		ExposeHeaders: exposedHeaders,
 	})
 }

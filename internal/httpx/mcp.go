@@ -176,7 +176,7 @@ func cancelled(ctx context.Context, request *mcp.Request) *mcp.Error {
 		return nil
 	}
 	return request.About(&mcp.Error{
-		Reason: resources.ReasonInternal, Message: "The request was cancelled.", Cause: mcp.ErrCancelled,
+		Reason: resources.ReasonCancelled, Message: "The request was cancelled.", Cause: mcp.ErrCancelled,
 	})
 }
 

@@ -57,6 +57,7 @@ func readSlowly(r io.Reader, rate int, duration time.Duration) error {
 // A client that never stops is never dropped, whatever the buffers of the
 // kernels between hold.
 func TestSlowClientsKeepTheirDownload(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	log := &journal{}
 	s := newPaced(t, slog.New(slog.NewTextHandler(log, nil)))
@@ -86,6 +87,7 @@ func TestSlowClientsKeepTheirDownload(t *testing.T) {
 
 // Who has read for long may not stop for longer than others.
 func TestSlowClientThatStopsIsDropped(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	for name, request := range map[string]func(s *target) (*http.Request, error){
 		"a download": func(s *target) (*http.Request, error) {
@@ -131,6 +133,7 @@ func TestSlowClientThatStopsIsDropped(t *testing.T) {
 
 // The same over WebSocket: replies in the way of a ping, and those themselves.
 func TestSlowWebSocketClientsAreKept(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := newPaced(t, nil)
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn,

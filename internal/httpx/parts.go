@@ -34,7 +34,7 @@ func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 		if err != nil {
 			break
 		}
-		if err = sendPart(ctx, c, parts, attachment); err != nil {
+		if err = sendPart(ctx, c, parts, attachment, reply.Attachments.Bare()); err != nil {
 			s.logger.Warn("a stream was aborted", "uri", attachment.Name(), "bytes", w.written, "error", err)
 		}
 	}
@@ -46,10 +46,10 @@ func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 	}
 }
 
-// sendPart writes one stream. What is known of it leaves before its first byte,
-// which may have to be made.
+// sendPart writes one stream, of which nothing is said after its bytes where it is bare.
+// What is known of it leaves before its first byte, which may have to be made.
 func sendPart(
-	ctx context.Context, c echo.Context, parts *binary.ReplyWriter, attachment *resources.Attachment,
+	ctx context.Context, c echo.Context, parts *binary.ReplyWriter, attachment *resources.Attachment, bare bool,
 ) error {
 	w, err := parts.Stream(attachment.Ref, attachment.MIMEType)
 	if err != nil {
@@ -59,7 +59,7 @@ func sendPart(
 		return err
 	}
 	whole, err := attachment.WriteTo(ctx, w)
-	if err != nil || !attachment.Ends() {
+	if err != nil || bare || !attachment.Ends() {
 		return err
 	}
 	return parts.End(whole)

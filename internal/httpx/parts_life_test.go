@@ -25,6 +25,7 @@ import (
 )
 
 func TestDamageInAPartIsNoEnd(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	repo := s.bulky()
@@ -95,6 +96,7 @@ func TestTheLogCountsTheBytesOfParts(t *testing.T) {
 
 // A drain lets a part finish, and cuts it off visibly at its end.
 func TestDrainLetsPartsFinish(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	for name, patience := range map[string]time.Duration{"in time": hang, "too late": 50 * time.Millisecond} {
 		s := newTarget(t, targetOptions{build: func(root string) {
@@ -135,7 +137,7 @@ func TestBinaryLimitIsThatOfTheServer(t *testing.T) {
 		for uri, want := range map[string]bool{"repo://hello/contents/README.md": true,
 			"repo://hello/contents/page.html": false} {
 			c := s.binaryCall(uri)
-			c.meta()[metaCapabilities] = map[string]any{"binaryTransfer": client}
+			c.meta()[metaCapabilities] = extended(client)
 			if a := s.do(t, c); want == a.failed() || a.failed() &&
 				(a.reason != "too_large" || a.data["limit"] != 6.0 || a.data["suggestion"] != methodStream) {
 				t.Errorf("%s for %v: %v", uri, client, a)
@@ -195,7 +197,7 @@ func (s *target) readBinary(t *testing.T, uri string) *http.Response {
 
 func (s *target) binaryCall(uri string) *call {
 	c := s.call(modernVersion, methodRead, map[string]any{"uri": uri, "transferMode": "binary"})
-	c.meta()[metaCapabilities] = map[string]any{"binaryTransfer": supported}
+	c.meta()[metaCapabilities] = extended(supported)
 	c.header.Set("Accept", acceptParts)
 	return c
 }
@@ -215,6 +217,7 @@ func (c countedConn) Read(p []byte) (int, error) {
 // A file of 64 MiB costs less than a thousandth more on the wire, and as much memory
 // as any: what the streams of slow clients hold does not grow with it.
 func TestPartsCostLittle(t *testing.T) {
+	gittest.Long(t)
 	const size, streams, perStream = 64 << 20, 24, 1 << 20
 	s := newTarget(t, targetOptions{build: func(root string) {
 		repo := gittest.At(t, filepath.Join(root, "repo.git"))
@@ -271,6 +274,7 @@ func TestPartsCostLittle(t *testing.T) {
 
 // A parser that nobody here has written.
 func TestPythonReadsParts(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -25,7 +25,12 @@ const acceptParts = acceptBoth + ", multipart/mixed"
 // supported is the capability of a client that takes any number of bytes.
 var supported = map[string]any{"supported": true}
 
-// receiver is a client of one era that declares binaryTransfer.
+// extended are the capabilities of a client that knows the server's extension of binary transfer.
+func extended(capability any) map[string]any {
+	return map[string]any{"extensions": map[string]any{"io.github.repomcp/binary-transfer": capability}}
+}
+
+// receiver is a client of one era that declares binary transfer.
 type receiver struct {
 	s            *site
 	version      string
@@ -35,7 +40,7 @@ type receiver struct {
 
 func (s *site) receiver(version string, capability any) *receiver {
 	s.t.Helper()
-	return s.declaring(version, map[string]any{"binaryTransfer": capability})
+	return s.declaring(version, extended(capability))
 }
 
 func (s *site) declaring(version string, capabilities map[string]any) *receiver {
@@ -294,7 +299,6 @@ func TestBase64Stays(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	pictures(s)
-	plain := map[string]any{"binaryTransfer": supported}
 	for _, version := range eras {
 		for name, c := range map[string]struct {
 			capabilities map[string]any
@@ -311,11 +315,12 @@ func TestBase64Stays(t *testing.T) {
 				"preferredMode": "websocket-binary"}}, acceptParts, "binary"},
 			"a mode that is none": {map[string]any{"binaryTransfer": map[string]any{"supported": true, "preferredMode": 7}}, acceptParts,
 				"binary"},
-			"not asked":             {plain, acceptParts, nil},
-			"asked for base64":      {plain, acceptParts, "base64"},
-			"parts not accepted":    {plain, acceptBoth, "binary"},
-			"parts are unwelcome":   {plain, acceptBoth + ", */*, multipart/mixed;q=0", "binary"},
-			"another multipart":     {plain, acceptBoth + ", multipart/form-data", "binary"},
+			"not asked":             {extended(supported), acceptParts, nil},
+			"asked for base64":      {extended(supported), acceptParts, "base64"},
+			"parts not accepted":    {extended(supported), acceptBoth, "binary"},
+			"parts are unwelcome":   {extended(supported), acceptBoth + ", */*, multipart/mixed;q=0", "binary"},
+			"another multipart":     {extended(supported), acceptBoth + ", multipart/form-data", "binary"},
+			"not asked, RFC":        {map[string]any{"binaryTransfer": supported}, acceptBoth, nil},
 			"the other declaration": {map[string]any{"resourceStreaming": map[string]any{}}, acceptParts, "binary"},
 		} {
 			client := s.declaring(version, c.capabilities)

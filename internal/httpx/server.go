@@ -150,7 +150,7 @@ func (s *Server) routes() *echo.Echo {
 	e.HTTPErrorHandler = s.plainError
 	e.Pre(
 		s.logRequest, s.recoverPanic, boundBody, s.checkCrowd, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin,
-		linkCORS(),
+		openCORS(),
 	)
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
@@ -191,7 +191,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 		exposed = append([]string{"WWW-Authenticate"}, exposed...)
 	}
 	return middleware.CORSWithConfig(middleware.CORSConfig{
-		Skipper:      isLink,
+		Skipper:      isForAnyPage,
 		AllowOrigins: s.options.AllowedOrigins,
 		AllowMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 		AllowHeaders: append([]string{
@@ -209,8 +209,8 @@ var (
 	}
 	exposedHeaders = []string{
 		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, headerStale,
-		"Content-Location", "Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "ETag",
-		"Last-Modified", "Link", "Retry-After",
+		headerEncodings, "Content-Location", "Accept-Ranges", "Content-Disposition", "Content-Length",
+		"Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}
 )
 

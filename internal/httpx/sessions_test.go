@@ -57,6 +57,7 @@ func exchange(t *testing.T, client *http.Client, url, session, message string) s
 // TestSessionsThatHoldNothingCostNothing opens sessions, uses each once, and
 // leaves them. Each of them once cost 10 KB for an hour, and its client's name.
 func TestSessionsThatHoldNothingCostNothing(t *testing.T) {
+	gittest.Long(t)
 	s := newTarget(t, targetOptions{})
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -191,7 +192,8 @@ func TestCancelledToolCallEnds(t *testing.T) {
 	}
 	s.cancelling(session, 5)
 	for _, reply := range replies[:2] {
-		if got := <-reply; !strings.Contains(got, "The request was cancelled.") || !strings.Contains(got, `"id":5`) {
+		if got := <-reply; !strings.Contains(got, "The request was cancelled.") || !strings.Contains(got, `"id":5`) ||
+			!strings.Contains(got, `"code":-32800`) || !strings.Contains(got, `"reason":"cancelled"`) {
 			t.Errorf("the reply to a cancelled request is %s", got)
 		}
 	}
@@ -202,6 +204,9 @@ func TestCancelledToolCallEnds(t *testing.T) {
 	}
 	s.cancelling(stranger, 5)
 	<-replies[2]
+	if log := s.log.String(); strings.Contains(log, "level=ERROR") {
+		t.Errorf("a call that its client cancelled is an error to the log:\n%s", log)
+	}
 }
 
 // TestModernCancellationEndsNobodysRequest: since 2026-07-28 there are no

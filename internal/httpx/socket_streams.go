@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"sync"
@@ -67,6 +68,46 @@ func (s *socket) Open(ref binary.Ref, cancel context.CancelCauseFunc) duplex.Str
 	return s.streams.open(ref.Stream, cancel)
 }
 
+// Bare implements [duplex.Transport]. Frames are what has the name of a stream, and so
+// one without any bytes has a frame as well.
+func (s *socket) Bare(ctx context.Context, declared binary.Ref) (io.Writer, error) {
+	w := &bareFrames{ctx: ctx, streams: s.streams, id: declared.Stream}
+	if declared.Size > 0 {
+		return w, nil
+	}
+	return w, w.frame(nil)
+}
+
+// Fail implements [duplex.Transport].
+func (s *socket) Fail(error) {
+	// The client may be gone.
+	_ = s.conn.Close(websocket.StatusInternalError, "A stream broke in the middle. Connect, and ask again.")
+}
+
+// bareFrames writes the bytes of a stream in frames that have its id and nothing else.
+type bareFrames struct {
+	ctx     context.Context
+	streams *socketStreams
+	id      binary.StreamID
+	buffer  []byte
+}
+
+// Write implements [io.Writer].
+func (w *bareFrames) Write(b []byte) (written int, err error) {
+	for piece := range slices.Chunk(b, binary.MaxFrameData) {
+		if err := w.frame(piece); err != nil {
+			return written, err
+		}
+		written += len(piece)
+	}
+	return written, nil
+}
+
+func (w *bareFrames) frame(data []byte) error {
+	w.buffer = binary.AppendBareFrame(w.buffer[:0], w.id, data)
+	return w.streams.send(w.ctx, w.buffer)
+}
+
 func (s *socketStreams) open(id binary.StreamID, cancel context.CancelCauseFunc) *socketStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +164,7 @@ func (s *socketStream) receive(frame binary.Frame) error {
 	}
 	s.next++
 	if frame.Kind == binary.KindCancel {
-		s.cancel(&mcp.Error{Reason: resources.ReasonInternal, Message: "The client cancelled the stream."})
+		s.cancel(&mcp.Error{Reason: resources.ReasonCancelled, Message: "The client cancelled the stream."})
 		return nil
 	}
 	s.credit += min(frame.Credit(), math.MaxInt64-s.credit)

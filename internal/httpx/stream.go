@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -247,6 +248,22 @@ func contentHeaders(h http.Header, content *resources.Content) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Accel-Buffering", "no")
+	encodingsHeader(h, content)
+}
+
+// headerEncodings lists, percent-encoded, the encodings that files of an archive were to
+// be converted to and that are not known.
+const headerEncodings = "X-Repomcp-Unknown-Encodings"
+
+func encodingsHeader(h http.Header, content *resources.Content) {
+	if len(content.UnknownEncodings) == 0 {
+		return
+	}
+	names := make([]string, len(content.UnknownEncodings))
+	for i, name := range content.UnknownEncodings {
+		names[i] = url.PathEscape(resources.Clip(name))
+	}
+	h.Set(headerEncodings, strings.Join(names, ", "))
 }
 
 // validatorHeaders say what a cache may do with a content. What a branch or
@@ -339,6 +356,7 @@ func redirect(c echo.Context, content *resources.Content, d delivery) (done bool
 	}
 	h.Set("Location", address)
 	h.Set(headerResourceURI, askedURI(content))
+	encodingsHeader(h, content)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	return true, c.NoContent(http.StatusFound)

@@ -155,6 +155,7 @@ func whole(t *testing.T, head []byte, rest io.Reader, want []gittest.TarEntry) {
 }
 
 func TestRepackDuringAStreamLosesNothing(t *testing.T) {
+	gittest.Long(t)
 	s := serve(t)
 	repo := s.bulky()
 	repo.Git("repack", "-adq")
@@ -169,6 +170,7 @@ func TestRepackDuringAStreamLosesNothing(t *testing.T) {
 }
 
 func TestLooseObjectsPackedDuringAStreamLoseNothing(t *testing.T) {
+	gittest.Long(t)
 	s := serve(t)
 	repo := s.bulky()
 	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
@@ -179,6 +181,7 @@ func TestLooseObjectsPackedDuringAStreamLoseNothing(t *testing.T) {
 }
 
 func TestRepositoryDeletedDuringAStreamLosesNothing(t *testing.T) {
+	gittest.Long(t)
 	s := serve(t)
 	repo := s.bulky()
 	repo.Git("repack", "-adq")
@@ -233,6 +236,7 @@ func TestManyStreamsWhileTheMirrorIsRewritten(t *testing.T) {
 }
 
 func TestShutdownLetsStreamsFinish(t *testing.T) {
+	gittest.Long(t)
 	s := serve(t)
 	repo := s.bulky()
 	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))

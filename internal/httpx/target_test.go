@@ -20,11 +20,15 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/statuspage"
+	"github.com/repomcp/repomcp/internal/tools"
+	"github.com/repomcp/repomcp/internal/tools/prompts"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -88,6 +92,8 @@ type targetOptions struct {
 	heartbeat time.Duration
 	// authorization of the sessions that are opened
 	authorization string
+	// tools and prompts are offered
+	tools bool
 }
 
 func newTarget(t *testing.T, options targetOptions) *target {
@@ -107,7 +113,7 @@ func newTarget(t *testing.T, options targetOptions) *target {
 
 func (s *target) serve(t *testing.T, options targetOptions) {
 	t.Helper()
-	catalogue, err := repos.Open(s.root, repos.Options{})
+	catalogue, err := repos.Open(s.root, repos.Options{Logger: options.http.Logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,14 +131,25 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	}
 	options.http.Resources = resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache,
-		Limits: options.http.Limits,
+		Limits: options.http.Limits, Logger: options.http.Logger,
 	})
 	options.http.MCP = mcp.New(mcp.Options{
 		Catalogue: catalogue, Resources: options.http.Resources,
 		Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
 		Version:       "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery,
-		Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit,
+		Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit, Logger: options.http.Logger,
 	})
+	if options.tools {
+		for _, prompt := range prompts.All() {
+			options.http.MCP.AddPrompt(prompt.Prompt, prompt.Write)
+		}
+		for _, tool := range tools.New(tools.Options{
+			Catalogue: catalogue, Resources: options.http.Resources, Logger: options.http.Logger,
+			Searcher: search.New(catalogue, engine.Scheduler(), search.Options{}), Facts: history.NewFacts(0),
+		}) {
+			options.http.MCP.AddTool(tool.Tool, tool.Handler)
+		}
+	}
 	options.http.Page = statuspage.New(statuspage.Options{Catalogue: catalogue})
 	server := httpx.New(options.http)
 	s.server = server

@@ -3,11 +3,15 @@ package httpx_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
 )
 
 // An archive of a tag of a tree is had on every route, under a name that lasts.
@@ -70,5 +74,67 @@ func TestArchiveOfATagOfATree(t *testing.T) {
 	link, _, _ = strings.Cut(link, ">")
 	if again := s.get(t, strings.TrimPrefix(link, s.url)); !bytes.Equal(again.body, of.body) {
 		t.Errorf("%s: %d", link, again.status)
+	}
+}
+
+// A tag of a file leads to nothing that an archive could be made of, or that has paths. It
+// is not there for such a request, which says why, and its repository is not damaged.
+func TestATagOfAFileIsRefusedWithTheReason(t *testing.T) {
+	t.Parallel()
+	log := &journal{}
+	s := newTarget(t, targetOptions{
+		links: newLinks(t).linking(t), tools: true,
+		http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, nil))},
+		build: func(root string) {
+			repo := gittest.At(t, filepath.Join(root, "tags.git"))
+			repo.Commit("main", gittest.Regular("key", "of a person\n"))
+			blob := repo.Git("rev-parse", "main:key")
+			repo.SetRef("refs/tags/light", blob)
+			repo.Git("tag", "-m", "x", "annotated", blob)
+			repo.Git("tag", "-m", "x", "nested", "annotated")
+			for _, tag := range []string{"light", "annotated", "nested"} {
+				if _, ok := repo.TryArchive("--format=tar", tag); ok {
+					t.Errorf("git archives %s", tag)
+				}
+			}
+		},
+	})
+	const reason = "leads to a file (blob "
+	for _, tag := range []string{"light", "annotated", "nested", "refs/tags/nested", "annotated%5E%7B%7D", "nested~1"} {
+		paths := []string{"/raw/tags/" + tag + "/key"}
+		for _, format := range []string{"tar", "tar.gz", "tar.zst", "tar.xz", "zip", "manifest.json"} {
+			paths = append(paths, "/archive/tags/"+tag+"."+format)
+		}
+		for _, path := range paths {
+			head := s.fetch(t, http.MethodHead, path)
+			if a := s.get(t, path); a.status != http.StatusNotFound || !strings.Contains(string(a.body), reason) ||
+				head.status != a.status {
+				t.Errorf("%s: %v, HEAD %d, want 404 with the reason", path, a, head.status)
+			}
+		}
+		uri := "repo://tags/archive/" + tag + ".tar"
+		for _, a := range []answer{
+			s.do(t, s.call(modernVersion, methodStream, map[string]any{"uri": uri})), s.do(t, s.linkCall(modernVersion, uri)),
+		} {
+			if a.reason != "not_found" || !strings.Contains(string(a.body), reason) {
+				t.Errorf("%s: %v, want not_found with the reason", uri, a)
+			}
+		}
+		for _, tool := range []string{"list_commits", "get_file_contents", "get_repository_tree", "get_archive_link"} {
+			name, err := url.PathUnescape(tag)
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := s.call(modernVersion, "tools/call", map[string]any{
+				"name": tool, "arguments": map[string]any{"repo": "tags", "ref": name},
+			})
+			call.header.Set("Mcp-Name", tool)
+			if a := s.do(t, call); !strings.Contains(string(a.body), reason) || !strings.Contains(string(a.body), `"isError":true`) {
+				t.Errorf("%s of %s: %v, want an error with the reason", tool, name, a)
+			}
+		}
+	}
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("a sound repository is in the log: %s", log)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // guarded gives n bytes behind which, and before whose page, there is no memory:
@@ -38,6 +40,7 @@ func guarded(t *testing.T, n int) []byte {
 // of exactly their size and with some room, and looks that nothing else is read
 // or written.
 func TestInflatingStaysInBounds(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
 	const largest = 128 << 10

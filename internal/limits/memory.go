@@ -8,7 +8,7 @@ const (
 	// base is what the process takes when it does nothing: the program itself, the
 	// lists of repositories and refs, idle connections.
 	base = 48 << 20
-	// perWorker is what each worker holds however many requests there are: encoders
+	// perWorker is what each worker holds however many requests there are: an encoder
 	// of zstd and room for a frame, or what xz leaves for the collector with each
 	// block, and a block that archives share.
 	perWorker = 32 << 20

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 // TestUse is the table of who may do what with a link when.
@@ -103,7 +105,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestRevocation(t *testing.T) {
 	path := file(t, "# nothing yet")
-	revocations, err := LoadRevocations(path)
+	revocations, err := openRevocations(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +116,7 @@ func TestRevocation(t *testing.T) {
 	set := func(lines ...string) {
 		t.Helper()
 		write(t, path, lines...)
-		if err := revocations.Reload(); err != nil {
+		if _, err := filetest.Settle(t, revocations); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,7 +161,7 @@ func TestRevocation(t *testing.T) {
 	// A list that cannot be read leaves the last one in force.
 	set("deny group")
 	write(t, path, "deny [")
-	if err := revocations.Reload(); err == nil {
+	if _, err := filetest.Settle(t, revocations); err == nil {
 		t.Error("a bad pattern was taken")
 	}
 	verify(old, ErrRevoked)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 // TestRotation follows two replicas through a rotation.
@@ -18,7 +20,7 @@ func TestRotation(t *testing.T) {
 	oldLine := keyLine("2026-01-01T00:00:00Z", "old")
 	newLine := keyLine("2026-11-21T08:00:00Z", "new") // half an hour from now
 	path := file(t, oldLine)
-	ringA, err := LoadKeyring(path)
+	ringA, err := openRing(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestRotation(t *testing.T) {
 	verify(b, first, nil)
 
 	write(t, path, newLine, oldLine) // the order of lines means nothing
-	if err := ringA.Reload(); err != nil {
+	if _, err := filetest.Settle(t, ringA); err != nil {
 		t.Fatal(err)
 	}
 	if ids := ringA.IDs(); !slices.Equal(ids, []string{"old", "new"}) {
@@ -52,7 +54,7 @@ func TestRotation(t *testing.T) {
 	verify(a, fourth, nil)
 
 	write(t, path, newLine)
-	if err := ringA.Reload(); err != nil {
+	if _, err := filetest.Settle(t, ringA); err != nil {
 		t.Fatal(err)
 	}
 	verify(a, third, nil)
@@ -155,13 +157,13 @@ func TestReload(t *testing.T) {
 	}
 	first := keyLine("2026-01-01T00:00:00Z", "first")
 	write(t, path, first)
-	ring, err := LoadKeyring(path)
+	ring, err := openRing(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	reload := func(want bool, ids ...string) {
 		t.Helper()
-		changed, err := ring.ReloadIfChanged()
+		changed, err := filetest.Settle(t, ring)
 		if err != nil || changed != want || !slices.Equal(ring.IDs(), ids) {
 			t.Errorf("changed %v, keys %q, error %v; want %v, %q", changed, ring.IDs(), err, want, ids)
 		}
@@ -192,18 +194,16 @@ func TestReload(t *testing.T) {
 	} {
 		_ = os.Remove(path)
 		breakIt()
-		for range 2 {
-			if _, err := ring.ReloadIfChanged(); err == nil {
-				t.Errorf("%s: no error", name)
-			}
+		if _, err := filetest.Settle(t, ring); err == nil {
+			t.Errorf("%s: no error", name)
 		}
 		if !slices.Equal(ring.IDs(), []string{"first", "thirds"}) {
 			t.Errorf("%s: the keys are %q", name, ring.IDs())
 		}
 	}
 	random := randomRing(t)
-	if changed, err := random.ReloadIfChanged(); changed || err != nil || random.Reload() != nil ||
-		len(random.IDs()) != 1 {
+	random.Reread()
+	if changed, err := filetest.Settle(t, random); changed || err != nil || len(random.IDs()) != 1 {
 		t.Error("a random key has something to reload")
 	}
 }
@@ -211,7 +211,7 @@ func TestReload(t *testing.T) {
 // TestReloadWhileInUse is for the race detector.
 func TestReloadWhileInUse(t *testing.T) {
 	path := file(t, keyLine("2026-01-01T00:00:00Z", "k"))
-	ring, err := LoadKeyring(path)
+	ring, err := openRing(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,8 @@ func TestReloadWhileInUse(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if err := ring.Reload(); err != nil {
+				ring.Reread()
+				if _, err := ring.Look(); err != nil {
 					t.Error(err)
 					return
 				}

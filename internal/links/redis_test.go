@@ -16,6 +16,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func connect(t *testing.T, address string, now func() time.Time) *Redis {
@@ -40,6 +42,7 @@ func miniredisStores(t *testing.T, now func() time.Time) (a, b Nonces, pass func
 // realRedis starts a redis-server for one test and ends it after it.
 func realRedis(t *testing.T, arguments ...string) (address string, kill func()) {
 	t.Helper()
+	gittest.Long(t)
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Skip("REAL PART ABSENT: there is no redis-server on PATH; single use was tested with miniredis only")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 func TestDenied(t *testing.T) {
@@ -78,19 +79,19 @@ func TestRevocationFile(t *testing.T) {
 		t.Error(err)
 	}
 	path := file(t, "deny a")
-	r, err := LoadRevocations(path)
+	r, err := openRevocations(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := r.ReloadIfChanged(); changed || err != nil {
+	if changed, err := filetest.Settle(t, r); changed || err != nil {
 		t.Error(changed, err)
 	}
 	write(t, path, "deny a", "deny b")
-	if changed, err := r.ReloadIfChanged(); !changed || err != nil || !r.Denied("b/c") {
+	if changed, err := filetest.Settle(t, r); !changed || err != nil || !r.Denied("b/c") {
 		t.Error(changed, err)
 	}
 	nothing := &Revocations{}
-	if changed, err := nothing.ReloadIfChanged(); changed || err != nil || nothing.Denied("a") ||
+	if changed, err := filetest.Settle(t, nothing); changed || err != nil || nothing.Denied("a") ||
 		nothing.Epoch("a") != 0 {
 		t.Error("the zero value revokes something")
 	}

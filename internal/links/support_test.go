@@ -4,12 +4,13 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 // clock is a time that a test sets.
@@ -44,9 +45,7 @@ func keyLine(from, id string) string {
 // write puts lines into a file.
 func write(t *testing.T, path string, lines ...string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	filetest.Write(t, path, strings.Join(lines, "\n")+"\n")
 }
 
 // file makes a file with lines.
@@ -57,9 +56,21 @@ func file(t *testing.T, lines ...string) string {
 	return path
 }
 
+// openRing loads a key file in no time.
+func openRing(t *testing.T, path string) (*Keyring, error) {
+	t.Helper()
+	return filetest.Open(t, func() (*Keyring, error) { return LoadKeyring(path) })
+}
+
+// openRevocations loads a revocation file in no time.
+func openRevocations(t *testing.T, path string) (*Revocations, error) {
+	t.Helper()
+	return filetest.Open(t, func() (*Revocations, error) { return LoadRevocations(path) })
+}
+
 func loadRing(t *testing.T, lines ...string) *Keyring {
 	t.Helper()
-	ring, err := LoadKeyring(file(t, lines...))
+	ring, err := openRing(t, file(t, lines...))
 	if err != nil {
 		t.Fatal(err)
 	}

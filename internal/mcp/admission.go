@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,7 +30,7 @@ type Request struct {
 	// The clients of one address share what it may have.
 	Address string
 	// Mode is how the transport that the request came by can carry bytes beside the
-	// reply, and AcceptsBinary says that this reply may have them. Transports set
+	// reply, and AcceptsBinary says that this request admits such a reply. Transports set
 	// both; "" is a transport that carries messages alone.
 	Mode          binary.Mode
 	AcceptsBinary bool
@@ -83,8 +85,8 @@ func (s *Server) Admit(
 // admit applies the rules of both eras to a message. session finds the session
 // that one of the older era belongs to.
 func (s *Server) admit(r *Request, header headers, session func() (SessionState, *Error)) (SessionState, *Error) {
-	if IsModern(r.Params.Version) || IsModern(header.get(HeaderVersion)) {
-		r.Era, r.Version = ModernEra, r.Params.Version
+	if r.Era = eraOf(r.Message, header); r.Era == ModernEra {
+		r.Version = cmp.Or(r.Params.Version, header.get(HeaderVersion))
 		r.Stream, r.Binary = parseStreamCapability(r.Params.Capabilities), parseBinaryCapability(r.Params.Capabilities)
 		if failure := checkModern(r.Message, header); failure != nil {
 			return SessionPresent, failure
@@ -96,6 +98,25 @@ func (s *Server) admit(r *Request, header headers, session func() (SessionState,
 		return SessionPresent, failure
 	}
 	return SessionPresent, s.checkName(r)
+}
+
+// eraOf decides the generation of a message. A version that is none of those with
+// sessions belongs to the one without them, in which each message names its version:
+// one that is not known is answered with those that are. A session's version is
+// negotiated by initialize, whatever its header says.
+func eraOf(message Message, header headers) Era {
+	_, named := message.Params.meta[mcp.MetaKeyProtocolVersion]
+	version, stated := message.Params.Version, header.get(HeaderVersion)
+	switch {
+	case IsModern(version) || IsModern(stated):
+		return ModernEra
+	case message.Method == MethodInitialize:
+		return SessionEra
+	case named && !slices.Contains(Versions(), version) || stated != "" && !slices.Contains(Versions(), stated):
+		return ModernEra
+	default:
+		return SessionEra
+	}
 }
 
 // enterSession finds the session that a request over HTTP names.
@@ -191,11 +212,11 @@ func checkParams(message Message, era Era) *Error {
 	}
 	switch {
 	case params.members[paramMeta] != nil && params.meta == nil:
-		return &Error{Reason: ReasonParams, Message: "The member _meta of params must be an object."}
+		return wrongMember(paramMeta, "an object")
 	case !slices.Contains(methodsOfURI[era], message.Method):
 		return nil
 	case params.URI == "":
-		return &Error{Reason: ReasonParams, Message: `The member "uri" of params must be the URI of a resource.`}
+		return wrongMember(paramURI, "the URI of a resource")
 	case len(params.URI) > resources.MaxURIBytes:
 		return resources.AsError(fmt.Errorf("%w: longer than %d "+
 			"bytes", resources.ErrURI, resources.MaxURIBytes), params.URI)
@@ -234,8 +255,7 @@ func checkModern(message Message, header headers) *Error {
 	case version == "":
 		return mismatch("The header MCP-Protocol-Version is required. Send the version of _meta there as well.")
 	case named == "":
-		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyProtocolVersion + " of " +
-			"params._meta is required."}
+		return cmp.Or(checkVersion(version), unversioned())
 	case version != named:
 		return mismatch(fmt.Sprintf("The header MCP-Protocol-Version %q differs from %q in "+
 			"params._meta.", resources.Clip(version), resources.Clip(named)))
@@ -246,18 +266,40 @@ func checkModern(message Message, header headers) *Error {
 	return checkStandardHeaders(message, header)
 }
 
+// unversioned refuses a message that names no version, or something else.
+func unversioned() *Error {
+	return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyProtocolVersion + " of params._meta is " +
+		"required, and must be a string."}
+}
+
 // checkModernBody applies those of the rules that are not about headers.
 func checkModernBody(message Message) *Error {
+	if message.Params.Version == "" {
+		return unversioned()
+	}
 	if failure := checkVersion(message.Params.Version); failure != nil {
 		return failure
 	}
 	if message.IsReply() {
 		return invalidRequest("Replies of clients are not part of 2026-07-28.")
 	}
-	capabilities := message.Params.Capabilities
-	if message.ID != nil && (len(capabilities) == 0 || capabilities[0] != '{') {
+	if message.ID == nil {
+		return nil
+	}
+	return checkMeta(message.Params)
+}
+
+// checkMeta applies the rules for what each request of 2026-07-28 has in _meta.
+func checkMeta(params Params) *Error {
+	if capabilities := params.Capabilities; len(capabilities) == 0 || capabilities[0] != '{' {
 		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyClientCapabilities + " of " +
-			"params._meta is required; {} declares none."}
+			"params._meta is required, and must be an object; {} declares none."}
+	}
+	if err := json.Unmarshal(params.Capabilities, new(mcp.ClientCapabilities)); err != nil {
+		return wrongType(params.Capabilities, err, paramMeta, mcp.MetaKeyClientCapabilities)
+	}
+	if level, ok := params.meta[mcp.MetaKeyLogLevel]; ok {
+		return checkLevel(paramMeta+"."+mcp.MetaKeyLogLevel, mcp.LoggingLevel(text(level)))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -72,17 +73,17 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 			admission{version: "2025-06-18"}},
 		{"no session", `{` + uri + `}`, nil, admission{session: SessionMissing}},
 		{"no session, unknown version", `{` + uri + `}`, map[string]string{HeaderVersion: "1"},
-			admission{version: "1", session: SessionMissing}},
+			admission{era: ModernEra, version: "1", reason: ReasonVersion}},
 		{"unknown session", `{` + uri + `}`, map[string]string{HeaderSession: "x"}, admission{session: SessionUnknown}},
 		{"unknown session and bad params", `{}`, map[string]string{HeaderSession: "x"},
 			admission{session: SessionUnknown}},
 		{"unknown version", `{` + uri + `}`, with(session, HeaderVersion, "1"),
-			admission{version: "1", reason: ReasonVersion}},
+			admission{era: ModernEra, version: "1", reason: ReasonVersion}},
 		{"old version in the body", `{` + uri + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}}`,
 			session, admission{version: sessionVersion}},
-		{"version that is no text in the body", `{` + uri +
-			`,"_meta":{"io.modelcontextprotocol/protocolVersion":20260728}}`, session,
-			admission{version: sessionVersion}},
+		{"version that is no string in the body", `{` + uri +
+			`,"_meta":{"io.modelcontextprotocol/protocolVersion":20260728}}`, with(session, HeaderVersion, sessionVersion),
+			admission{era: ModernEra, version: sessionVersion, reason: ReasonParams}},
 		{"no uri", `{}`, session, admission{version: sessionVersion, reason: ReasonParams}},
 		{"meta is null", `{` + uri + `,"_meta":null}`, session,
 			admission{version: sessionVersion, reason: ReasonParams}},
@@ -96,9 +97,8 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 		{"modern", good, modern, ok},
 		{"modern with a session that it has no use for", good, with(modern, HeaderSession, "x"), ok},
 		{"modern body, no header", good, session, refused(ReasonHeader)},
-		{"modern header, no meta", `{` + uri + `}`, modern, admission{era: ModernEra, reason: ReasonParams}},
-		{"modern header, meta is a list", `{` + uri + `,"_meta":[]}`, modern,
-			admission{era: ModernEra, reason: ReasonParams}},
+		{"modern header, no meta", `{` + uri + `}`, modern, refused(ReasonParams)},
+		{"modern header, meta is a list", `{` + uri + `,"_meta":[]}`, modern, refused(ReasonParams)},
 		{"modern header, session era body", meta(`"2025-11-25"`, `{}`), modern,
 			admission{era: ModernEra, version: sessionVersion, reason: ReasonHeader}},
 		{"session era header, modern body", good, with(modern, HeaderVersion, sessionVersion), refused(ReasonHeader)},
@@ -144,6 +144,49 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases", 2*len(tests))
+}
+
+// A version that the server does not know, older or newer than those that it does, is answered with those,
+// whatever the method and the transport. initialize, which negotiates, is answered with the latest instead.
+func TestUnknownVersionsAreToldTheKnownOnes(t *testing.T) {
+	t.Parallel()
+	server := serverOf(t, t.TempDir(), resources.Linking{})
+	names := append(slices.Collect(maps.Keys(methods)), MethodStream, MethodListen, "no/such")
+	cases := 0
+	for _, version := range []string{
+		"2026-07-27", "2026-06-18", "2025-11-26", "2024-11-04", "1", "2026-07-29", "draft", "DRAFT-2026-v1", "x", " ",
+	} {
+		params := readParams(json.RawMessage(`{"uri":"repo://a","_meta":{"io.modelcontextprotocol/protocolVersion":"` +
+			version + `","io.modelcontextprotocol/clientCapabilities":{}}}`))
+		for _, name := range names {
+			if name == MethodInitialize && version < modernVersion {
+				continue
+			}
+			message := Message{ID: json.RawMessage("1"), Method: name, Params: params}
+			header := http.Header{}
+			for key, value := range map[string]string{
+				HeaderVersion: version, HeaderMethod: name, HeaderName: "repo://a",
+			} {
+				header.Set(key, value)
+			}
+			overHTTP, _, failure := server.Admit(t.Context(), message, header.Get)
+			onConnection, failed := server.Connect("", "").Admit(message)
+			for _, got := range []struct {
+				r       *Request
+				failure *Error
+			}{{overHTTP, failure}, {onConnection, failed}} {
+				cases++
+				if got.failure == nil || Code(got.failure, got.r.Era) != -32022 ||
+					!slices.Equal(got.failure.Data["supported"].([]string), Versions()) ||
+					got.failure.Data["requested"] != version {
+					t.Errorf("%s of %q: %v", name, version, got.failure)
+				}
+			}
+		}
+	}
+	if cases < 300 {
+		t.Errorf("%d cases", cases)
+	}
 }
 
 // sessionsAt is a signer whose clock a test sets.

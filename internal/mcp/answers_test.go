@@ -63,7 +63,9 @@ func answerTo(t *testing.T, s *Server, method, params string) string {
 		return strings.TrimSpace(string(ErrorReply(nil, failure, SessionEra)))
 	}
 	connection := s.Connect("", "")
-	connection.claims = &Claims{Version: "2025-11-25"}
+	if method != MethodInitialize {
+		connection.claims = &Claims{Version: "2025-11-25"}
+	}
 	r, failure := connection.Admit(messages[0])
 	if failure != nil {
 		return strings.TrimSpace(string(ErrorReply(r.ID, failure, r.Era)))

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -10,8 +11,9 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// ExtensionBinary is the identifier under which binary transfer is declared among
-// the extensions, where typed clients keep it.
+// ExtensionBinary is the identifier of an extension of the RFC: unknown sizes, flow
+// control, ends and aborts. A client that declares it gets these; one that declares
+// binaryTransfer alone is sent what the RFC has, and nothing else.
 const ExtensionBinary = resources.MetaPrefix + "binary-transfer"
 
 // binaryCapability is the server's capability binaryTransfer.
@@ -40,7 +42,8 @@ func parseBinaryCapability(capabilities json.RawMessage) TransferCapability {
 	if string(settings["supported"]) != "true" {
 		return TransferCapability{}
 	}
-	c := TransferCapability{Declared: true}
+	extension := object(object(object(capabilities)["extensions"])[ExtensionBinary])
+	c := TransferCapability{Declared: true, Extended: string(extension["supported"]) == "true"}
 	c.MaxSize, c.BadSize = declaredSize(settings, maxBinarySize)
 	if raw, ok := settings["preferredMode"]; ok && string(raw) != "null" {
 		c.Preferred = foreignMode
@@ -70,15 +73,15 @@ func (r *Request) asksBinary() (bool, *Error) {
 	case transferBinary:
 		return true, nil
 	default:
-		return false, &Error{Reason: ReasonParams, Message: `The member "transferMode" of params must be "` +
-			transferBase64 + `" or "` + transferBinary + `".`}
+		return false, wrongMember(paramTransfer, `"`+transferBase64+`" or "`+transferBinary+`"`)
 	}
 }
 
 // takesBinary reports whether both sides have declared that the reply may have bytes
-// beside it, and the transport can carry them.
+// beside it, and the transport can carry them. To the RFC the declaration is enough; a
+// client of the extension admits each such reply.
 func (r *Request) takesBinary() bool {
-	return r.Binary.Declared && r.AcceptsBinary && r.Mode != "" &&
+	return r.Binary.Declared && (r.AcceptsBinary || !r.Binary.Extended) && r.Mode != "" &&
 		(r.Binary.Preferred == "" || r.Binary.Preferred == r.Mode)
 }
 
@@ -104,7 +107,7 @@ func (s *Server) attachments(r *Request) (*resources.Attachments, *Error) {
 	if r.Binary.MaxSize > 0 {
 		limit = min(limit, r.Binary.MaxSize)
 	}
-	return resources.NewAttachments(limit), nil
+	return resources.NewAttachments(limit, !r.Binary.Extended), nil
 }
 
 // The notifications of a pipe, whose chunks have no room for what they say.
@@ -154,6 +157,9 @@ func (s *Server) readBinary(ctx context.Context, r *Request, attachments *resour
 	}
 	meta := resources.MergeMeta(content.Meta, s.resources.LinkMeta(ctx, content))
 	attachment, err := attachments.Add(ctx, content)
+	if errors.Is(err, resources.ErrUnsized) {
+		return s.readBase64(ctx, r)
+	}
 	if err != nil {
 		failure := s.resources.Failure(ctx, err, r.Params.URI)
 		if failure.Reason == resources.ReasonTooLarge {

@@ -10,6 +10,9 @@ import (
 func TestBinaryCapabilityIsReadStrictly(t *testing.T) {
 	none, bad := TransferCapability{}, TransferCapability{Declared: true, BadSize: true}
 	sized := func(limit int64) TransferCapability { return TransferCapability{Declared: true, MaxSize: limit} }
+	extends := func(limit int64) TransferCapability {
+		return TransferCapability{Declared: true, MaxSize: limit, Extended: true}
+	}
 	prefers := func(mode binary.Mode) TransferCapability { return TransferCapability{Declared: true, Preferred: mode} }
 	tests := map[string]TransferCapability{
 		``: none, `null`: none, `[]`: none, `{}`: none, `{`: none, `{"binaryTransfer":null}`: none,
@@ -35,8 +38,13 @@ func TestBinaryCapabilityIsReadStrictly(t *testing.T) {
 		`{"binaryTransfer":{"supported":true,"preferredMode":"Multipart"}}`:        prefers(foreignMode),
 		`{"binaryTransfer":{"supported":true,"preferredMode":["multipart"]}}`:      prefers(foreignMode),
 		`{"experimental":{"binaryTransfer":{"supported":true,"maxBinarySize":5}}}`: sized(5), `{"extensions":{"` +
-			ExtensionBinary + `":{"supported":true,"maxBinarySize":6}}}`: sized(6),
-		`{"extensions":{"binaryTransfer":{"supported":true}}}`: none, `{"extensions":{"` + ExtensionStream +
+			ExtensionBinary + `":{"supported":true,"maxBinarySize":6}}}`: extends(6),
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":5},"extensions":{"` + ExtensionBinary +
+			`":{"supported":true,"maxBinarySize":6}}}`: extends(5),
+		`{"binaryTransfer":{"supported":true},"extensions":{"` + ExtensionBinary + `":{}}}`:                  sized(0),
+		`{"binaryTransfer":{"supported":true},"extensions":{"` + ExtensionBinary + `":{"supported":false}}}`: sized(0),
+		`{"binaryTransfer":{"supported":false},"extensions":{"` + ExtensionBinary + `":{"supported":true}}}`: none,
+		`{"extensions":{"binaryTransfer":{"supported":true}}}`:                                               none, `{"extensions":{"` + ExtensionStream +
 			`":{"supported":true}}}`: none,
 		`{"binaryTransfer":{"supported":false},"experimental":{"binaryTransfer":{"supported":true}}}`: none,
 		`{"binaryTransfer":7,"experimental":{"binaryTransfer":{"supported":true}}}`:                   sized(0),

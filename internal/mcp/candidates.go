@@ -29,11 +29,11 @@ func (c completions) sources() map[string]source {
 		"prefix":     prefixes,
 		"query":      c.queries,
 		"format":     fixed(archive.FormatNames()...),
-		"profile":    fixed(string(archive.ProfileArchive), string(archive.ProfileFull)),
-		"delta":      fixed(string(archive.DeltaFiles), string(archive.DeltaPatch)),
+		"profile":    fixed(archive.Choices("profile")...),
+		"delta":      fixed(archive.Choices("delta")...),
 		"fallback":   fixed(archive.FallbackFull),
-		"lfs":        fixed(string(archive.LFSPointers), string(archive.LFSContent)),
-		"submodules": fixed(string(archive.SubmodulesOmit), string(archive.SubmodulesContent)),
+		"lfs":        fixed(archive.Choices("lfs")...),
+		"submodules": fixed(archive.Choices("submodules")...),
 	}
 }
 

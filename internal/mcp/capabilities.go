@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -19,7 +20,6 @@ type capabilities struct {
 	BinaryTransfer *binaryCapability    `json:"binaryTransfer,omitempty"` // where the RFC puts it
 	Completions    struct{}             `json:"completions"`
 	Extensions     map[string]any       `json:"extensions,omitempty"`
-	Logging        struct{}             `json:"logging"`
 	Prompts        struct{}             `json:"prompts"`
 	Resources      resourceCapabilities `json:"resources"`
 	Tools          struct{}             `json:"tools"`
@@ -57,7 +57,8 @@ func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
 // initialize answers the request that begins a session.
 func (s *Server) initialize(ctx context.Context, r *Request, params mcp.InitializeParams) (any, *Error) {
 	claims := Claims{
-		Version: mcp.NegotiateLegacyVersion(params.ProtocolVersion),
+		// What names no version is served the latest, as what names an unknown one.
+		Version: mcp.NegotiateLegacyVersion(cmp.Or(params.ProtocolVersion, mcp.LATEST_LEGACY_PROTOCOL_VERSION)),
 		Stream:  parseStreamCapability(r.Params.members[paramCapabilities]),
 		Binary:  parseBinaryCapability(r.Params.members[paramCapabilities]),
 	}
@@ -82,6 +83,9 @@ type TransferCapability struct {
 	// Preferred is the only mode of binaryTransfer that the client wants; "" leaves it
 	// to the transport.
 	Preferred binary.Mode `json:"p,omitempty"`
+	// Extended says that the client knows of binary transfer what this server's extension
+	// has beyond the RFC: see [ExtensionBinary].
+	Extended bool `json:"e,omitempty"`
 	// MaxSize is the largest stream in bytes that the client accepts; 0 means
 	// any.
 	MaxSize int64 `json:"m,omitempty"`

@@ -44,17 +44,53 @@ type answer struct {
 	ranked bool
 }
 
+// completeParams are [mcp.CompleteParams], whose reader does not say which member is wrong.
+type completeParams struct {
+	Ref struct {
+		Type string `json:"type"`
+		Name string `json:"name"` // of a prompt
+		URI  string `json:"uri"`  // of a template
+	} `json:"ref"`
+	Argument mcp.CompleteArgument `json:"argument"`
+	Context  mcp.CompleteContext  `json:"context"`
+}
+
 // complete answers completion/complete.
-func (s *Server) complete(ctx context.Context, r *Request, params mcp.CompleteParams) (any, *Error) {
-	if params.Ref == nil {
-		return nil, r.malformed()
+func (s *Server) complete(ctx context.Context, _ *Request, params completeParams) (any, *Error) {
+	if failure := s.checkReference(params); failure != nil {
+		return nil, failure
 	}
-	q := question{variable: params.Argument.Name, typed: params.Argument.Value, known: params.Context.Arguments}
-	if template, ok := params.Ref.(mcp.ResourceReference); ok {
-		q.archive = strings.Contains(template.URI, "/archive/")
+	q := question{
+		variable: params.Argument.Name, typed: params.Argument.Value, known: params.Context.Arguments,
+		archive: strings.Contains(params.Ref.URI, "/archive/"),
 	}
 	c := completions{s.options.Catalogue.For(ctx)}
 	return &mcp.CompleteResult{Completion: c.complete(ctx, q)}, nil
+}
+
+// checkReference refuses to complete what no prompt and no template has.
+func (s *Server) checkReference(params completeParams) *Error {
+	name := params.Argument.Name
+	switch params.Ref.Type {
+	case "ref/prompt":
+		at := slices.IndexFunc(s.prompts, func(prompt mcp.Prompt) bool { return prompt.Name == params.Ref.Name })
+		if at < 0 {
+			return s.unknownName("prompt", params.Ref.Name, names(s.prompts))
+		}
+		return checkArgument(s.prompts[at], name)
+	case "ref/resource":
+		if !slices.ContainsFunc(s.templates(), func(t template) bool { return t.URI == params.Ref.URI }) {
+			return (&Error{Reason: ReasonParams, Message: "There is no template of that URI. Take it from " +
+				"resources/templates/list."}).With("template", resources.Text(resources.ClipLong(params.Ref.URI)))
+		}
+		if variables := variablesOf(params.Ref.URI); !slices.Contains(variables, name) {
+			return argumentError(resources.Clip(name), "The template has no variable %q. It has "+
+				"%q.", resources.Clip(name), variables)
+		}
+		return nil
+	default:
+		return wrongMember("ref.type", "ref/prompt or ref/resource")
+	}
 }
 
 func (c completions) complete(ctx context.Context, q question) mcp.Completion {

@@ -62,7 +62,11 @@ func TestCompletions(t *testing.T) {
 	short := repo.Git("rev-parse", "--short", head)
 	s := serverOf(t, root, resources.Linking{})
 	archives := archiveTemplate()
-	const contents = "repo://{+repo}/refs/heads/{branch}/contents{/path*}"
+	const (
+		contents = "repo://{+repo}/refs/heads/{branch}/contents{/path*}"
+		ofTag    = "repo://{+repo}/refs/tags/{tag}"
+		ofCommit = "repo://{+repo}/sha/{sha}/contents{/path*}"
+	)
 	of := map[string]string{"repo": "Lib"}
 	with := func(more ...string) map[string]string {
 		known := map[string]string{"repo": "Lib"}
@@ -83,17 +87,17 @@ func TestCompletions(t *testing.T) {
 		{contents, "branch", "ma", of, []string{"main", "fix/main"}},
 		{contents, "branch", "", nil, nil},
 		{contents, "branch", "", map[string]string{"repo": "unknown"}, nil},
-		{contents, "tag", "", of, []string{"v1", "v1.1"}},
+		{ofTag, "tag", "", of, []string{"v1", "v1.1"}},
 		{archives, "ref", "", of, []string{"HEAD", "main", "fix/main", "refs/heads/v1", "v1", "v1.1"}},
 		{archives, "ref", "refs/t", of, []string{"refs/tags/v1", "refs/tags/v1.1"}},
 		{archives, "ref", head[:4], of, []string{short}},
 		{archives, "base", "he", of, []string{"HEAD", "refs/heads/v1"}},
-		{contents, "sha", head[:3], of, []string{short}},
-		{contents, "sha", head[:12], of, []string{head[:12]}},
-		{contents, "sha", head, of, []string{head}},
-		{contents, "sha", hidden[:8], of, nil},
-		{contents, "sha", tree[:8], of, nil},
-		{contents, "sha", "xyz", of, nil},
+		{ofCommit, "sha", head[:3], of, []string{short}},
+		{ofCommit, "sha", head[:12], of, []string{head[:12]}},
+		{ofCommit, "sha", head, of, []string{head}},
+		{ofCommit, "sha", hidden[:8], of, nil},
+		{ofCommit, "sha", tree[:8], of, nil},
+		{ofCommit, "sha", "xyz", of, nil},
 		{contents, "path", "", of, []string{"README.md", "glob*", "src/"}},
 		{contents, "path", "", with("branch", "fix/main"), []string{"only"}},
 		{contents, "path", "", with("sha", head), []string{"only"}},
@@ -112,12 +116,11 @@ func TestCompletions(t *testing.T) {
 		{archives, "prefix", "", with("repo", "beta/lib", "ref", "refs/heads/fix/main"),
 			[]string{"lib/", "lib-fix-main/"}},
 		{archives, "format", "tar.", of, []string{"tar.gz", "tar.zst"}},
-		{archives, "profile", "", of, []string{"archive", "full"}},
+		{archives, "profile", "", of, []string{"archive", "full", "worktree"}},
 		{archives, "lfs", "c", of, []string{"content"}},
 		{archives, "submodules", "", of, []string{"omit", "content"}},
 		{archives, "delta", "", of, []string{"files", "patch"}},
 		{archives, "fallback", "", of, []string{"full"}},
-		{archives, "unknown", "", of, nil},
 		{archives, "path", strings.Repeat("x", 5000), of, nil},
 	} {
 		got := complete(t, s, c.template, c.variable, c.typed, c.known).Completion
@@ -166,7 +169,7 @@ func TestCompletionsSayHowMuchMoreThereIs(t *testing.T) {
 	s := serverOf(t, root, resources.Linking{})
 	of := map[string]string{"repo": "repo"}
 	for typed, want := range map[string]int{"": 251, "topic/": 250, "topic/00": 10, "topic/1": 100, "12": 13} {
-		got := complete(t, s, "", "branch", typed, of).Completion
+		got := complete(t, s, "repo://{+repo}/refs/heads/{branch}", "branch", typed, of).Completion
 		if got.Total != want || len(got.Values) != min(want, 100) || got.HasMore != (want > 100) {
 			t.Errorf("%q: %d of %d, more: %v, want %d", typed, len(got.Values), got.Total, got.HasMore, want)
 		}
@@ -177,7 +180,7 @@ func TestCompletionsSayHowMuchMoreThereIs(t *testing.T) {
 		id = repo.Store("commit", fmt.Sprintf("tree %s\nparent %s\nauthor %s\ncommitter %s\n\nx\n", tree, id, who, who))
 	}
 	repo.SetRef("refs/heads/main", id)
-	got := complete(t, s, "", "sha", "", of).Completion
+	got := complete(t, s, "repo://{+repo}/sha/{sha}/contents{/path*}", "sha", "", of).Completion
 	if len(got.Values) != 100 || got.Total != 0 || !got.HasMore || !strings.HasPrefix(id, got.Values[0]) {
 		t.Errorf("ids: %d of %d, more: %v, first %s, want that of %s", len(got.Values), got.Total, got.HasMore,
 			got.Values[0], id)
@@ -197,8 +200,10 @@ func TestCompletionsAreBoundedByWork(t *testing.T) {
 	repo.GitInput([]byte(history.String()), "fast-import", "--quiet")
 	first := repo.Git("rev-list", "--max-parents=0", "main")
 	s := serverOf(t, root, resources.Linking{})
+	const ofCommit = "repo://{+repo}/sha/{sha}/contents{/path*}"
+	of := map[string]string{"repo": "repo"}
 	for i := range asked {
-		got := complete(t, s, "", "sha", first[:12], map[string]string{"repo": "repo"}).Completion
+		got := complete(t, s, ofCommit, "sha", first[:12], of).Completion
 		want, more := []string{}, true
 		if i == asked-1 {
 			want, more = []string{first[:12]}, false
@@ -215,7 +220,7 @@ func TestArgumentsOfPromptsAreCompletedAndChecked(t *testing.T) {
 		gittest.At(t, filepath.Join(root, name+".git")).Commit("main", gittest.Regular("a", "1"))
 	}
 	prompt := mcp.NewPrompt("review", mcp.WithArgument("repo", mcp.RequiredArgument(),
-		mcp.ArgumentDescription("Its name.")), mcp.WithArgument("head"))
+		mcp.ArgumentDescription("Its name.")), mcp.WithArgument("head"), mcp.WithArgument("query"))
 	s := serverOf(t, root, resources.Linking{})
 	s.AddPrompt(prompt, nil)
 	for _, c := range []struct {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ func (p page) names() (names []string) {
 }
 
 func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
+	gittest.Long(t)
 	root := t.TempDir()
 	all := gittest.Crowd(t, root, 230)
 	s := serverOf(t, root, resources.Linking{})
@@ -89,13 +91,21 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 	}
 	encode := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	for _, cursor := range []string{
-		"?", "AA==", encode("group"), encode("51"), encode(cursorPrefix), encode(cursorPrefix + "../x"),
+		"?", "AA==", "AAAA", encode("zzzz"), encode("group"), encode("51"), encode(cursorPrefix), encode(cursorPrefix + "../x"),
 		encode(cursorPrefix + "a\x00b"), encode(cursorPrefix + "a\xffb"),
 		p.NextCursor + "\n", p.NextCursor[:len(p.NextCursor)-1], p.NextCursor + p.NextCursor,
 		string(cursorAfter("a"))[:len(cursorAfter("a"))-2] + "F=",
 	} {
-		if code, reply := ask(t, s, "resources/list", map[string]any{"cursor": cursor}, &struct{}{}); code != -32602 {
-			t.Errorf("%q: %s", cursor, reply)
+		for _, method := range []string{MethodList, MethodTemplates, MethodToolsList, MethodPromptsList} {
+			code, reply := ask(t, s, method, map[string]any{"cursor": cursor}, &struct{}{})
+			if code != -32602 || !strings.Contains(reply, "nextCursor") {
+				t.Errorf("%q of %s: %s", cursor, method, reply)
+			}
+		}
+	}
+	for _, method := range []string{MethodTemplates, MethodToolsList, MethodPromptsList} {
+		if code, reply := ask(t, s, method, map[string]any{"cursor": p.NextCursor}, &struct{}{}); code != -32602 {
+			t.Errorf("a cursor of resources/list, of %s: %s", method, reply)
 		}
 	}
 	var last page

@@ -126,17 +126,12 @@ type downloadResult struct {
 }
 
 // DownloadReply is the reply to a resources/stream request that tells where the
-// content is to be had. What a session asked for is good for that session only or, where
-// the server knows who asks, for that principal.
+// content is to be had.
 func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resources.Content) ([]byte, *Error) {
 	if !s.resources.CanLink(ctx) {
 		return nil, r.noLinks(false)
 	}
-	bound := ""
-	if r.Session != "" {
-		bound = Principal(ctx, r.Session)
-	}
-	url, link, err := s.resources.DownloadLink(ctx, content, bound)
+	url, link, err := s.resources.DownloadLink(ctx, content)
 	switch {
 	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
 		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+

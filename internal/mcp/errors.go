@@ -1,8 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"reflect"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -39,6 +44,7 @@ var codes = map[resources.Reason][2]int{
 	ReasonCapability:                {-32003, -32021},
 	ReasonNotStreamable:             {-32003, -32003},
 	ReasonSubscriptions:             {-32000, -32603}, // never in the modern era: it acknowledges less
+	resources.ReasonCancelled:       {-32800, -32800}, // that of the Language Server Protocol; MCP has none
 	resources.ReasonURI:             {-32602, -32602},
 	resources.ReasonNotFound:        {-32002, -32602},
 	resources.ReasonAmbiguous:       {-32602, -32602},
@@ -88,15 +94,29 @@ func invalidRequest(text string) *Error {
 	return &Error{Reason: ReasonRequest, Message: "Invalid JSON-RPC message. " + text}
 }
 
-// malformed refuses params with members of other types than the method's.
-func (r *Request) malformed() *Error {
-	return invalidRequest("See the specification of MCP for its form.").With("method", r.Method)
+// wrongMember refuses a member of params; want says what it has to be.
+func wrongMember(member, want string) *Error {
+	member = resources.ClipLong(member)
+	failure := &Error{Reason: ReasonParams, Message: fmt.Sprintf("The member %q of params must be %s.", member, want)}
+	return failure.With("member", resources.Text(member))
 }
 
-// invalidParams refuses params of the right types that mean nothing to the method.
-func (r *Request) invalidParams() *Error {
-	return (&Error{Reason: ReasonParams, Message: "Invalid params. See the specification of MCP for the params of " +
-		"this method; cursors must come from the result before."}).With("method", r.Method)
+// typeNames are JSON's types, by those of Go that they are read into.
+var typeNames = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "an array", reflect.Struct: "an object",
+	reflect.Map: "an object", reflect.Int: "an integer", reflect.Int64: "an integer",
+	reflect.Float64: "without numbers beyond 64 bits", // what is of no type else can only be too large
+}
+
+// wrongType refuses params in which a member has another type than the method's. err is
+// what encoding/json says of raw: all params, or the value of the members above it.
+func wrongType(raw json.RawMessage, err error, above ...string) *Error {
+	want := "of the type that the specification of MCP has"
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		above = append(above, memberAt(raw, wrong.Offset)...)
+		want = cmp.Or(typeNames[wrong.Type.Kind()], want)
+	}
+	return wrongMember(strings.Join(above, "."), want)
 }
 
 func mismatch(text string) *Error { return &Error{Reason: ReasonHeader, Message: text} }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/base64"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,15 +44,10 @@ type listedResource struct {
 }
 
 // listResources answers resources/list with a page of the catalogue.
-func (s *Server) listResources(ctx context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
-	decoded, failure := decodeCursor(r, params.Cursor)
-	if failure != nil {
-		return nil, failure
-	}
-	after, ok := parseCursor(params.Cursor, decoded)
+func (s *Server) listResources(ctx context.Context, _ *Request, params mcp.PaginatedParams) (any, *Error) {
+	after, ok := parseCursor(params.Cursor)
 	if !ok {
-		return nil, &Error{Reason: ReasonParams, Message: "The cursor is none of this server's. Take it from " +
-			"nextCursor of the result before, as it is, or begin without one."}
+		return nil, foreignCursor()
 	}
 	view := s.options.Catalogue.For(ctx)
 	names, more := view.Page(after, pageSize)
@@ -70,41 +64,34 @@ func (s *Server) listResources(ctx context.Context, r *Request, params mcp.Pagin
 	return result, nil
 }
 
+// foreignCursor refuses a cursor that the list has not made. Templates, tools and
+// prompts are few, and so on one page: theirs make none.
+func foreignCursor() *Error {
+	return wrongMember("cursor", "nextCursor of the result before, of the same list and as it was; leave it out for "+
+		"the first page")
+}
+
 // cursorPrefix tells the cursors of this list from other texts in base64.
 const cursorPrefix = "repositories after "
 
 // cursorAfter is the cursor of the page that follows a name. It is a name and no
 // number, so that it stays right while repositories come and go: none is listed
-// twice or left out.
+// twice or left out. It is not signed, for any server has to take it: a name that
+// was made up leads to a page that its maker could have come to.
 func cursorAfter(name string) mcp.Cursor {
 	return mcp.Cursor(base64.StdEncoding.EncodeToString([]byte(cursorPrefix + name)))
 }
 
-// decodeCursor undoes the encoding that all lists have.
-func decodeCursor(r *Request, cursor mcp.Cursor) (string, *Error) {
-	content, err := base64.StdEncoding.DecodeString(string(cursor))
-	if err != nil {
-		return "", r.invalidParams()
-	}
-	return string(content), nil
-}
-
-// behind cuts a list to what comes after a cursor, which holds a name: templates,
-// tools and prompts are few, and so on one page.
-func behind[T mcp.Named](r *Request, list []T, cursor mcp.Cursor) ([]T, *Error) {
-	name, failure := decodeCursor(r, cursor)
-	if failure != nil {
-		return nil, failure
-	}
-	return slices.DeleteFunc(list, func(item T) bool { return item.GetName() <= name }), nil
-}
-
 // parseCursor accepts exactly what cursorAfter writes, and no cursor at all.
-func parseCursor(cursor mcp.Cursor, decoded string) (after string, ok bool) {
+func parseCursor(cursor mcp.Cursor) (after string, ok bool) {
 	if cursor == "" {
 		return "", true
 	}
-	after, ok = strings.CutPrefix(decoded, cursorPrefix)
+	decoded, err := base64.StdEncoding.DecodeString(string(cursor))
+	if err != nil {
+		return "", false
+	}
+	after, ok = strings.CutPrefix(string(decoded), cursorPrefix)
 	// Decoding passes over line ends and stray bits.
 	return after, ok && repos.IsName(after) && cursorAfter(after) == cursor
 }

@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -133,40 +137,47 @@ func parseMessage(raw json.RawMessage) (Message, *Error) {
 const (
 	// maxIDBytes bounds an id, which every reply repeats.
 	maxIDBytes = 256
-	// maxIDNumber is the greatest integer that all JSON readers keep exact.
-	maxIDNumber = 1<<53 - 1
+	// maxFloatID is below which integers are exact also where they are written with a
+	// fraction or an exponent, and so are read as floating point numbers.
+	maxFloatID = 1 << 53
 )
 
-// canonicalID follows the specification of MCP: a string or an integer, never
-// null. It returns the one spelling that replies use.
+// canonicalID follows the schema of MCP: a string or an integer, never null. It
+// returns the one spelling that replies use. As in JSON Schema 1.0 and 1e3 are
+// integers.
 func canonicalID(raw json.RawMessage) (json.RawMessage, bool) {
-	var text *string
-	var number *int64
-	var value any
-	switch {
-	case len(raw) > maxIDBytes:
-		return nil, false
-	case json.Unmarshal(raw, &text) == nil && text != nil:
-		value = *text
-	case json.Unmarshal(raw, &number) == nil && number != nil && -maxIDNumber <= *number && *number <= maxIDNumber:
-		value = *number
-	default:
+	if len(raw) == 0 || len(raw) > maxIDBytes {
 		return nil, false
 	}
-	canonical, err := json.Marshal(value)
-	return canonical, err == nil
+	if raw[0] == '"' {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			return nil, false
+		}
+		canonical, err := json.Marshal(text)
+		return canonical, err == nil
+	}
+	if number, ok := new(big.Int).SetString(string(raw), 10); ok {
+		return []byte(number.String()), true
+	}
+	number, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || number != math.Trunc(number) || math.Abs(number) >= maxFloatID {
+		return nil, false
+	}
+	return strconv.AppendInt(nil, int64(number), 10), true
 }
 
 // The members of params that are read by name.
 const (
-	paramMeta         = "_meta"
-	paramURI          = "uri"
-	paramVersion      = "protocolVersion"
-	paramCapabilities = "capabilities"
-	paramCancelled    = "requestId"
-	paramTransfer     = "transferMode"
-	paramStreaming    = "resourceStreaming" // of capabilities
-	paramBinary       = "binaryTransfer"    // of capabilities
+	paramMeta          = "_meta"
+	paramURI           = "uri"
+	paramVersion       = "protocolVersion"
+	paramCapabilities  = "capabilities"
+	paramCancelled     = "requestId"
+	paramTransfer      = "transferMode"
+	paramNotifications = "notifications"
+	paramStreaming     = "resourceStreaming" // of capabilities
+	paramBinary        = "binaryTransfer"    // of capabilities
 )
 
 // Params are those of a message, with what the rules for all methods ask for.
@@ -191,6 +202,18 @@ func readParams(raw json.RawMessage) Params {
 	p.meta = object(p.members[paramMeta])
 	p.Version, p.Capabilities = text(p.meta[mcp.MetaKeyProtocolVersion]), p.meta[mcp.MetaKeyClientCapabilities]
 	return p
+}
+
+// memberAt finds which member of a JSON object has an offset in its value, or ends
+// there: the names that lead to it, in which the items of arrays have numbers.
+func memberAt(raw json.RawMessage, offset int64) []string {
+	decoder := jsontext.NewDecoder(bytes.NewReader(raw))
+	for decoder.InputOffset() < offset {
+		if _, err := decoder.ReadToken(); err != nil {
+			break
+		}
+	}
+	return slices.Collect(decoder.StackPointer().Tokens())
 }
 
 // object reads the members of a JSON object, with their names compared

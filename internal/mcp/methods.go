@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -67,16 +68,13 @@ func handle[P any](serve func(s *Server, ctx context.Context, r *Request, params
 	}
 }
 
-// parseParams reads the params of a request, and the capabilities of a modern
-// client among them, which must be readable.
+// parseParams reads the params of a request. A member that is null is none.
 func parseParams[P any](r *Request) (params P, failure *Error) {
-	var capabilities mcp.ClientCapabilities
-	if r.Era == ModernEra && json.Unmarshal(r.Params.Capabilities, &capabilities) != nil {
-		return params, (&Error{Reason: ReasonParams, Message: "Invalid params: missing or invalid _meta field " +
-			mcp.MetaKeyClientCapabilities + "."}).With("method", r.Method)
+	if r.Params.Raw == nil {
+		return params, nil
 	}
-	if r.Params.Raw != nil && json.Unmarshal(r.Params.Raw, &params) != nil {
-		return params, r.malformed()
+	if err := json.Unmarshal(r.Params.Raw, &params); err != nil {
+		return params, wrongType(r.Params.Raw, err)
 	}
 	return params, nil
 }
@@ -105,12 +103,22 @@ func (s *Server) ping(context.Context, *Request, mcp.RequestParams) (any, *Error
 	return &mcp.EmptyResult{}, nil
 }
 
-// setLevel takes a level of the log and keeps nothing: there are no messages of it.
-func (s *Server) setLevel(_ context.Context, r *Request, params mcp.SetLevelParams) (any, *Error) {
-	if !slices.Contains(levels, params.Level) {
-		return nil, r.invalidParams()
+// setLevel takes a level of the log and keeps nothing. The server sends no messages of a
+// log and does not declare that it does, but there are clients that set a level
+// without looking at what is declared.
+func (s *Server) setLevel(_ context.Context, _ *Request, params mcp.SetLevelParams) (any, *Error) {
+	if failure := checkLevel("level", params.Level); failure != nil {
+		return nil, failure
 	}
 	return &mcp.EmptyResult{}, nil
+}
+
+// checkLevel refuses a member of params that is no level of a log.
+func checkLevel(member string, level mcp.LoggingLevel) *Error {
+	if slices.Contains(levels, level) {
+		return nil
+	}
+	return wrongMember(member, fmt.Sprintf("one of %q", levels))
 }
 
 // levels are those of syslog, by their names in MCP.

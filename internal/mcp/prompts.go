@@ -24,18 +24,18 @@ func (s *Server) AddPrompt(prompt mcp.Prompt, write PromptWriter) {
 }
 
 // listPrompts answers prompts/list.
-func (s *Server) listPrompts(_ context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
-	left, failure := behind(r, append([]mcp.Prompt{}, s.prompts...), params.Cursor)
-	if failure != nil {
-		return nil, failure
+func (s *Server) listPrompts(_ context.Context, _ *Request, params mcp.PaginatedParams) (any, *Error) {
+	if params.Cursor != "" {
+		return nil, foreignCursor()
 	}
-	slices.SortFunc(left, byName)
-	return &mcp.ListPromptsResult{Prompts: left}, nil
+	list := append([]mcp.Prompt{}, s.prompts...)
+	slices.SortFunc(list, byName)
+	return &mcp.ListPromptsResult{Prompts: list}, nil
 }
 
 // getPrompt answers prompts/get, but for arguments that the prompt does not
 // declare, that are missing, or that are too long.
-func (s *Server) getPrompt(_ context.Context, r *Request, params mcp.GetPromptParams) (any, *Error) {
+func (s *Server) getPrompt(_ context.Context, _ *Request, params mcp.GetPromptParams) (any, *Error) {
 	for _, prompt := range s.prompts {
 		if prompt.Name != params.Name {
 			continue
@@ -45,13 +45,11 @@ func (s *Server) getPrompt(_ context.Context, r *Request, params mcp.GetPromptPa
 		}
 		return s.writers[prompt.Name](params.Arguments), nil
 	}
-	return nil, r.invalidParams() // there are no params: checkName refuses other names
+	return nil, wrongMember("name", "the name of a prompt") // it is missing: checkName refuses other names
 }
 
 func checkArguments(prompt mcp.Prompt, given map[string]string) *Error {
-	names := make([]string, len(prompt.Arguments))
-	for i, argument := range prompt.Arguments {
-		names[i] = argument.Name
+	for _, argument := range prompt.Arguments {
 		switch value := given[argument.Name]; {
 		case argument.Required && value == "":
 			return argumentError(argument.Name, "The argument %q of the prompt is required: "+
@@ -62,12 +60,23 @@ func checkArguments(prompt mcp.Prompt, given map[string]string) *Error {
 		}
 	}
 	for name := range given {
-		if !slices.Contains(names, name) {
-			return argumentError(resources.Clip(name), "The prompt has no argument %q. It has "+
-				"%q.", resources.Clip(name), names)
+		if failure := checkArgument(prompt, name); failure != nil {
+			return failure
 		}
 	}
 	return nil
+}
+
+// checkArgument refuses the name of an argument that a prompt has not.
+func checkArgument(prompt mcp.Prompt, name string) *Error {
+	var names []string
+	for _, argument := range prompt.Arguments {
+		names = append(names, argument.Name)
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	return argumentError(resources.Clip(name), "The prompt has no argument %q. It has %q.", resources.Clip(name), names)
 }
 
 func argumentError(name, format string, values ...any) *Error {

@@ -18,6 +18,11 @@ func (s *Server) read(ctx context.Context, r *Request, _ mcp.ReadResourceParams)
 	if attachments := resources.AttachmentsOf(ctx); attachments != nil {
 		return s.readBinary(ctx, r, attachments)
 	}
+	return s.readBase64(ctx, r)
+}
+
+// readBase64 answers resources/read with the whole in the reply.
+func (s *Server) readBase64(ctx context.Context, r *Request) (any, *Error) {
 	contents, err := s.readContents(ctx, r.Params.URI)
 	if err != nil {
 		return nil, s.resources.Failure(ctx, err, r.Params.URI)

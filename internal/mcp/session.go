@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,8 +9,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-
-	"github.com/repomcp/repomcp/internal/access"
 )
 
 // sessionLife is how long a session id is accepted. A client whose id is
@@ -95,19 +92,4 @@ func (s *Sessions) Parse(id, principal string) (Claims, error) {
 		return Claims{}, errSession
 	}
 	return claims, nil
-}
-
-// principals of links that only a session may use begin with this.
-const sessionPrincipal = "session:"
-
-// Principal is who asks, for links: the principal where the server knows one, or else the
-// session; "" without either.
-func Principal(ctx context.Context, session string) string {
-	if asks := access.PrincipalOf(ctx); asks.ID != "" {
-		return asks.ID
-	}
-	if session == "" {
-		return ""
-	}
-	return sessionPrincipal + session
 }

@@ -14,7 +14,8 @@ import (
 
 // subscribe answers resources/subscribe.
 func (s *Server) subscribe(ctx context.Context, r *Request, _ mcp.SubscribeParams) (any, *Error) {
-	if err := s.options.Subscriptions.Subscribe(ctx, r.subscriber(ctx), r.Address, r.Params.URI); err != nil {
+	err := s.options.Subscriptions.Subscribe(ctx, r.subscriber(ctx), r.Address, r.Params.URI)
+	if err != nil && !errors.Is(err, watch.ErrForeign) { // nothing will ever be heard of what is foreign
 		return nil, subscriptionError(err, r.Params.URI)
 	}
 	return &mcp.EmptyResult{}, nil
@@ -56,6 +57,9 @@ func subscriptionError(err error, uri string) *Error {
 // message. Only a request that is refused has no notification before it.
 func (s *Server) Listen(ctx context.Context, r *Request, notify func(message []byte) error) Reply {
 	params, failure := parseParams[mcp.SubscriptionsListenParams](r)
+	if raw := r.Params.members[paramNotifications]; failure == nil && (raw == nil || string(raw) == "null") {
+		failure = wrongMember(paramNotifications, "an object")
+	}
 	if failure != nil {
 		return r.reply(ctx, nil, failure)
 	}

@@ -23,16 +23,17 @@ type template struct {
 	URI         string         `json:"uriTemplate"`
 }
 
-// GetName implements [mcp.Named].
-func (t template) GetName() string { return t.Name }
-
 // listTemplates answers resources/templates/list.
-func (s *Server) listTemplates(_ context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
-	left, failure := behind(r, s.templates(), params.Cursor)
-	if failure != nil {
-		return nil, failure
+func (s *Server) listTemplates(_ context.Context, _ *Request, params mcp.PaginatedParams) (any, *Error) {
+	if params.Cursor != "" {
+		return nil, foreignCursor()
 	}
-	return members{"resourceTemplates": left}, nil
+	return members{"resourceTemplates": s.templates()}, nil
+}
+
+// variablesOf a template, in their order.
+func variablesOf(uriTemplate string) []string {
+	return mcp.NewResourceTemplate(uriTemplate, "").URITemplate.Varnames()
 }
 
 // templates are the grammar of [resources.Parse] as RFC 6570 templates, by their

@@ -40,23 +40,33 @@ func names[T mcp.Named](list []T) []string {
 
 // listTools answers tools/list with those that the request's header leaves.
 func (s *Server) listTools(_ context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
+	if params.Cursor != "" {
+		return nil, foreignCursor()
+	}
 	offered := slices.DeleteFunc(append([]mcp.Tool{}, s.tools...), func(tool mcp.Tool) bool {
 		return r.tools != nil && !slices.Contains(r.tools, tool.Name)
 	})
-	left, failure := behind(r, offered, params.Cursor)
-	if failure != nil {
-		return nil, failure
-	}
-	return &mcp.ListToolsResult{Tools: left}, nil
+	return &mcp.ListToolsResult{Tools: offered}, nil
+}
+
+// callParams are [mcp.CallToolParams], whose reader does not say which argument is wrong.
+type callParams struct {
+	Name      string          `json:"name"`
+	Arguments map[string]any  `json:"arguments"`
+	Task      *mcp.TaskParams `json:"task"`
+	mcp.MultiRoundTripParams
 }
 
 // callTool answers tools/call, and tells of the call.
-func (s *Server) callTool(ctx context.Context, r *Request, params mcp.CallToolParams) (any, *Error) {
+func (s *Server) callTool(ctx context.Context, r *Request, params callParams) (any, *Error) {
 	run := s.handlers[params.Name]
 	if run == nil {
-		return nil, r.invalidParams() // there are no params: checkName refuses other names
+		return nil, wrongMember("name", "the name of a tool") // it is missing: checkName refuses other names
 	}
-	request := mcp.CallToolRequest{Params: params}
+	request := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: params.Name}}
+	if params.Arguments != nil {
+		request.Params.Arguments = params.Arguments
+	}
 	account := resources.AccountOf(ctx)
 	account.Call(params.Name, request.GetString("repo", ""), request.GetString("ref", request.GetString("sha", "")))
 	result, err := run(ctx, request)
@@ -68,7 +78,9 @@ func (s *Server) callTool(ctx context.Context, r *Request, params mcp.CallToolPa
 		return nil, resources.Refused(refusal).With("method", r.Method)
 	}
 	if err = errors.Join(err, resources.AttachmentsOf(ctx).Close()); err != nil { // a failure names none
-		s.logger.ErrorContext(ctx, "a tool failed", "tool", params.Name, "error", err)
+		if ctx.Err() == nil {
+			s.logger.ErrorContext(ctx, "a tool failed", "tool", params.Name, "error", err)
+		}
 		return nil, resources.Internal(err).With("method", r.Method)
 	}
 	return result, nil

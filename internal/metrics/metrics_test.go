@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
@@ -167,6 +168,7 @@ func TestClientsMakeNoSeries(t *testing.T) {
 }
 
 func TestTheOldestMirrorsHaveSeries(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	root, start := t.TempDir(), time.Unix(1_700_000_000, 0)
 	const more = 20

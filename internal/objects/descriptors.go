@@ -30,8 +30,11 @@ type descriptors struct {
 type packSet struct {
 	packs  []*pack.Pack
 	midx   *pack.MultiIndex // nil when there is none that is sound
-	faults []error          // indexes that cannot be read: absence is not certain
-	state  directoryState   // of the pack directory when it was read; guarded by directory.mu
+	faults []*fault         // indexes that cannot be read: absence is not certain
+	opened time.Time        // when the packs were looked at
+	// unindexed is the first pack without an index, relative to the root, or "".
+	unindexed string
+	state     directoryState // of the pack directory when it was read; guarded by directory.mu
 
 	// Guarded by descriptors.mu.
 	users   int

@@ -40,9 +40,21 @@ func (s directoryState) same(now fs.FileInfo) bool {
 	return files.Same(s.info, now) && (now == nil || s.read.Sub(now.ModTime()) > timestampGrain)
 }
 
+// damageRetry is how often files that are damaged are opened again although they did not
+// change: an error of the disk may pass.
+const damageRetry = time.Second
+
+// fault is an index that cannot be opened.
+type fault struct {
+	stem        string
+	index, pack fs.FileInfo // of its files; nil is a file that is not there
+	err         error
+}
+
 // acquire returns the packs of the directory as they are now, pinned. When
-// nothing changed that is one look at the directory.
-func (d *directory) acquire() (*packSet, error) {
+// nothing changed that is one look at the directory. again says that the caller has had
+// some of them, and that what is damaged in the same files is damaged still.
+func (d *directory) acquire(again bool) (*packSet, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	state, err := d.look()
@@ -57,7 +69,7 @@ func (d *directory) acquire() (*packSet, error) {
 	if old != nil && old.state.same(state.info) && !old.damaged() {
 		return old, nil
 	}
-	set, err := d.read(old)
+	set, err := d.read(old, again || old != nil && time.Since(old.opened) < damageRetry)
 	if err != nil {
 		if old != nil {
 			counts.unpin(old)
@@ -94,9 +106,10 @@ func (d *directory) look() (directoryState, error) {
 const readAttempts = 5
 
 // read lists the directory and opens the packs that old, which is pinned, does
-// not have open already. It returns old itself, with a new state, when nothing
+// not have open already, and those that it has found damaged unless the verdict stands
+// as long as the files are the same. It returns old itself, with a new state, when nothing
 // is different.
-func (d *directory) read(old *packSet) (*packSet, error) {
+func (d *directory) read(old *packSet, verdictStands bool) (*packSet, error) {
 	for attempt := 1; ; attempt++ {
 		state, err := d.look()
 		if err != nil {
@@ -106,8 +119,8 @@ func (d *directory) read(old *packSet) (*packSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		set := &packSet{state: state}
-		opened, err := d.openAll(set, old, names, attempt < readAttempts)
+		set := &packSet{state: state, opened: state.read}
+		opened, err := d.openAll(set, d.keep(old, verdictStands), names, attempt < readAttempts)
 		if err != nil {
 			d.store.descriptors.discard(opened, nil)
 			if errors.Is(err, errVanished) {
@@ -140,17 +153,25 @@ func (d *directory) list() (map[string]bool, error) {
 	return names, err
 }
 
-// openAll opens the packs that are listed, the newest first, since git looks
+// openAll opens the packs that are listed and not kept, the newest first, since git looks
 // there first too. With again set, a pack that is gone is errVanished.
-func (d *directory) openAll(set, old *packSet, names map[string]bool, again bool) (opened []*pack.Pack, err error) {
+func (d *directory) openAll(
+	set *packSet, keep kept, names map[string]bool, again bool,
+) (opened []*pack.Pack, err error) {
 	for name := range names {
 		stem, isIndex := strings.CutSuffix(name, ".idx")
 		if !isIndex {
+			set.noteUnindexed(d.packDir(), name, names)
 			continue
 		}
-		p := d.kept(old, stem)
+		stem = path.Join(d.packDir(), stem)
+		if f := keep.faults[stem]; f != nil {
+			set.faults = append(set.faults, f)
+			continue
+		}
+		p := keep.packs[stem]
 		if p == nil {
-			p, err = d.openPack(stem, names[stem+".pack"])
+			p, err = d.openPack(stem, names[path.Base(stem)+".pack"])
 			switch {
 			case errors.Is(err, ErrNotFound):
 				if again {
@@ -158,7 +179,7 @@ func (d *directory) openAll(set, old *packSet, names map[string]bool, again bool
 				}
 				continue
 			case object.IsDamage(err):
-				set.faults = append(set.faults, err)
+				set.faults = append(set.faults, &fault{stem, d.stat(stem + ".idx"), d.stat(stem + ".pack"), err})
 				continue
 			case err != nil:
 				return opened, err
@@ -168,19 +189,51 @@ func (d *directory) openAll(set, old *packSet, names map[string]bool, again bool
 		set.packs = append(set.packs, p)
 	}
 	slices.SortFunc(set.packs, pack.NewestFirst)
+	slices.SortFunc(set.faults, func(a, b *fault) int { return strings.Compare(a.stem, b.stem) })
 	return opened, nil
 }
 
-// kept returns the pack of the old set when its files are the same.
-func (d *directory) kept(old *packSet, stem string) *pack.Pack {
+// noteUnindexed notes a file of the pack directory that is a pack without an index.
+func (s *packSet) noteUnindexed(dir, name string, names map[string]bool) {
+	stem, isPack := strings.CutSuffix(name, ".pack")
+	if full := path.Join(dir, name); isPack && !names[stem+".idx"] && (s.unindexed == "" || full < s.unindexed) {
+		s.unindexed = full
+	}
+}
+
+// kept is what a new set takes over from an old one, by the names of the files without
+// their ends.
+type kept struct {
+	packs  map[string]*pack.Pack
+	faults map[string]*fault
+}
+
+// keep finds what has the same files still, and is sound or has a verdict that stands.
+func (d *directory) keep(old *packSet, verdictStands bool) kept {
 	if old == nil {
+		return kept{}
+	}
+	k := kept{make(map[string]*pack.Pack, len(old.packs)), make(map[string]*fault, len(old.faults))}
+	for _, p := range old.packs {
+		if (verdictStands || !p.Damaged()) && d.store.packs.Unchanged(p) {
+			k.packs[p.Stem()] = p
+		}
+	}
+	for _, f := range old.faults {
+		if verdictStands && files.Same(f.index, d.stat(f.stem+".idx")) && files.Same(f.pack, d.stat(f.stem+".pack")) {
+			k.faults[f.stem] = f
+		}
+	}
+	return k
+}
+
+// stat is nil for a file that is not there.
+func (d *directory) stat(name string) fs.FileInfo {
+	info, err := d.store.root.Stat(name)
+	if err != nil {
 		return nil
 	}
-	i := slices.IndexFunc(old.packs, func(p *pack.Pack) bool { return p.Stem() == path.Join(d.packDir(), stem) })
-	if i < 0 || !d.store.packs.Unchanged(old.packs[i]) {
-		return nil
-	}
-	return old.packs[i]
+	return info
 }
 
 // openPack opens a pack within the bound on descriptors.
@@ -188,7 +241,7 @@ func (d *directory) openPack(stem string, hasPack bool) (*pack.Pack, error) {
 	if err := d.store.descriptors.reserve(2); err != nil {
 		return nil, err
 	}
-	p, err := d.store.packs.OpenPack(path.Join(d.packDir(), stem), hasPack)
+	p, err := d.store.packs.OpenPack(stem, hasPack)
 	if err != nil {
 		d.store.descriptors.release(2)
 		return nil, err
@@ -230,6 +283,6 @@ func (s *packSet) damaged() bool {
 
 // equal says whether two sets hold the same files.
 func (s *packSet) equal(other *packSet) bool {
-	return len(s.faults) == 0 && len(other.faults) == 0 &&
-		slices.Equal(s.packs, other.packs) && s.midx.Same(other.midx)
+	return slices.Equal(s.faults, other.faults) && slices.Equal(s.packs, other.packs) && s.midx.Same(other.midx) &&
+		s.unindexed == other.unindexed
 }

@@ -23,6 +23,18 @@ var (
 	ErrOutside = fmt.Errorf("%w, and an alternate leads out of the root", ErrNotFound)
 )
 
+// NoIndexError says that an object is missing, and that it may be in a pack that has no
+// index. It matches [ErrNotFound]: git writes the index last, so that this is no damage
+// for a moment.
+type NoIndexError struct {
+	Pack string // relative to the root
+}
+
+func (e *NoIndexError) Error() string { return e.Pack + " has no index; git index-pack makes one" }
+
+// Unwrap makes it one of what is not there.
+func (e *NoIndexError) Unwrap() error { return ErrNotFound }
+
 func unsupported(key, value string) error {
 	return fmt.Errorf("%w: %s = %.40q", ErrUnsupported, key, value)
 }

@@ -277,6 +277,7 @@ func TestDeltaThatMultipliesIsStreamedInFixedMemory(t *testing.T) {
 // verification an answer is right or an error; without, nothing panics and no
 // stream ends early.
 func TestEveryByteOfAPackChanged(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	for i := range 2 {

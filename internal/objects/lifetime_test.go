@@ -34,6 +34,7 @@ func descriptorsOf(t *testing.T, folder string) int {
 }
 
 func TestRepackDuringReads(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	history(repo, 12)

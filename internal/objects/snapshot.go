@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -88,7 +89,10 @@ func (s *Snapshot) refresh(old *view) (*view, error) {
 }
 
 // look pins the present packs of all directories in addition to those that are
-// pinned, and makes a view of both. It says whether anything was new.
+// pinned, and makes a view of both. It says whether anything was new. Only the first look
+// opens files again that are damaged and did not change: all objects of a damaged pack
+// would be missed one after the other otherwise, with the files of a new set of packs
+// for each.
 func (s *Snapshot) look() (changed bool, err error) {
 	store := s.db.store
 	directories, beyond, err := store.chain(s.db.objects)
@@ -98,7 +102,7 @@ func (s *Snapshot) look() (changed bool, err error) {
 	next := &view{store: store, beyond: beyond}
 	var sets []*packSet
 	for _, d := range directories {
-		set, err := d.acquire()
+		set, err := d.acquire(s.view.Load() != nil)
 		if err != nil {
 			return false, err
 		}
@@ -115,7 +119,10 @@ func (s *Snapshot) look() (changed bool, err error) {
 		return false, nil
 	}
 	for _, set := range sets {
-		next.faults = append(next.faults, set.faults...)
+		for _, f := range set.faults {
+			next.faults = append(next.faults, f.err)
+		}
+		next.unindexed = cmp.Or(next.unindexed, set.unindexed)
 	}
 	for _, set := range append(sets, s.pinned...) {
 		next.add(set)
@@ -145,6 +152,10 @@ func (s *Snapshot) locate(id ID, use func(*view, pack.Place) error) error {
 	return object.About(id, err)
 }
 
+// MayLack reports whether objects may be missing although nothing is damaged: in a
+// partial clone, and where an alternate is not read.
+func (s *Snapshot) MayLack() bool { return s.view.Load().beyond || s.db.partial() }
+
 // missing is the verdict on an object that was found nowhere: what may have had
 // it says what is to be mended.
 func (s *Snapshot) missing(v *view) error {
@@ -155,6 +166,8 @@ func (s *Snapshot) missing(v *view) error {
 		return ErrOutside
 	case s.db.partial():
 		return ErrPartial
+	case v.unindexed != "":
+		return &NoIndexError{v.unindexed}
 	default:
 		return ErrNotFound
 	}

@@ -13,6 +13,7 @@ import (
 )
 
 func TestObjectsAreWhatGitSays(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	layouts := []struct {
 		name string

@@ -133,6 +133,7 @@ func TestTemporaryDirectoryThatIsMissingIsAnError(t *testing.T) {
 // TestLargeDeltasOfAChainAreStreamed has deltas that together are too large for
 // memory, of an object that is not.
 func TestLargeDeltasOfAChainAreStreamed(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	body := gittest.SeededNoise(5, 3_000_000)

@@ -19,6 +19,9 @@ type view struct {
 	faults []error
 	beyond bool                      // an alternate is not below the root
 	last   atomic.Pointer[pack.Pack] // where the last object was found
+	// unindexed is a pack that has no index, or "". git writes the index last, so that
+	// this alone is no damage.
+	unindexed string
 }
 
 func (v *view) add(set *packSet) {

@@ -1,8 +1,24 @@
-// Package operatorfile reads small files that the operator changes while the server
-// runs: keys, lists, rules.
+// Package operatorfile follows small files that the operator changes while the server runs: keys,
+// lists, rules.
+//
+//	held, err := operatorfile.Open(path, "access rules", maxBytes, parse)
+//	changed, err := held.Look() // every second or so
+//	held.Reread()               // the next looks read the file even if it seems to be the same
+//
+// # Promises
+//
+// A file that is being written grants nothing: it is taken when it has stayed the same for [Settling],
+// ends with a whole line and is not empty. What it said before stays until then, and when it cannot be
+// read or understood. Each state of a file that is refused is reported once.
+//
+// # Limits
+//
+// A writer that rests for longer than that at the end of a line cannot be told from one that is done.
+// Only a file that is replaced by another one, as mv does, is never seen in part.
 package operatorfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +28,18 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// File is a file of the operator, and what it said when it was read last. Several
+const (
+	// Settling is for how long a file has to stay the same: longer than what writes it in pieces
+	// rests between two of them.
+	Settling = time.Second
+	// patience is for how long a file may go on changing until that is reported.
+	patience = 10 * Settling
+)
+
+// File is a file of the operator, and what it said when it was taken last. Several
 // goroutines may use it. Nil is no file: it says nothing, and never changes.
 type File[T any] struct {
 	path     string // "" for none
@@ -23,15 +48,50 @@ type File[T any] struct {
 	parse    func(text []byte) (T, error)
 	value    atomic.Pointer[T]
 
-	mu   sync.Mutex // guards info and the order of reads
-	info fs.FileInfo
+	mu       sync.Mutex
+	judged   version   // that was taken or refused last; zero: none
+	seen     sight     // of one that is neither yet
+	changing time.Time // since when there was such a one at every look
+	fault    error     // why the file is not what Value returns; nil: it is
+	told     bool      // fault was reported
 }
 
-// Open reads a file of at most limit bytes. For errors, contents is what is in it.
+// version tells a file from what it was before, without reading it.
+type version struct {
+	info    fs.FileInfo // nil: of no file
+	changed time.Time   // when anything of it changed: unlike the time in info, it cannot be set
+}
+
+func (v version) is(other version) bool {
+	return v.info != nil && other.info != nil && os.SameFile(v.info, other.info) &&
+		v.info.Size() == other.info.Size() && v.info.ModTime().Equal(other.info.ModTime()) &&
+		v.changed.Equal(other.changed)
+}
+
+// sight is what was read of a version, and since when it is known to be so.
+type sight struct {
+	version
+	text  []byte
+	since time.Time
+}
+
+// Open reads a file of at most limit bytes. For errors, contents is what is in it. A file that was
+// changed a moment ago is waited for until it has settled.
 func Open[T any](path, contents string, limit int64, parse func(text []byte) (T, error)) (*File[T], error) {
 	f := &File[T]{path: path, contents: contents, limit: limit, parse: parse}
-	if err := f.Reload(); err != nil {
+	if _, err := f.Look(); err != nil {
 		return nil, err
+	}
+	// What was changed long ago has settled, if the clocks of the file system and this machine agree.
+	if changed := f.seen.changed; changed.Before(f.seen.since) {
+		f.seen.since = changed
+	}
+	for taken := false; !taken; {
+		time.Sleep(Settling - time.Since(f.seen.since))
+		var err error
+		if taken, err = f.Look(); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }
@@ -51,59 +111,124 @@ func (f *File[T]) Value() (value T) {
 	return *f.value.Load()
 }
 
-// Reload reads the file again. An error changes nothing of what it says.
-func (f *File[T]) Reload() error {
-	_, err := f.read(true)
-	return err
+// Fault returns why the file as it is now is refused, so that what it said before is in force; nil
+// where it is not.
+func (f *File[T]) Fault() error {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fault
 }
 
-// ReloadIfChanged is Reload when the file is another one than was read, by its
-// identity, size or time of change. It reports whether it was read. A file that
-// cannot be read or parsed is an error each time.
-func (f *File[T]) ReloadIfChanged() (bool, error) { return f.read(false) }
+// Reread has the next looks read the file, even if nothing tells that it has changed, and report it
+// again if it is refused.
+func (f *File[T]) Reread() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.judged, f.told = version{}, false
+}
 
-func (f *File[T]) read(always bool) (bool, error) {
+// Look checks whether the file has changed, and takes or refuses it when it has settled since an
+// earlier look. It reports whether it was taken. An error says why the file is refused; it changes
+// nothing of what Value returns, and is returned once.
+func (f *File[T]) Look() (taken bool, err error) {
 	if f == nil || f.path == "" {
 		return false, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	text, info, err := f.text(always)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", f.contents, err)
-	}
-	if text == nil {
+	now, err := f.read()
+	switch {
+	case err != nil:
+		f.seen = sight{}
+		return false, f.refuse(version{}, fmt.Errorf("%s: %w", f.contents, err))
+	case now.is(f.judged):
+		f.seen = sight{}
+		return false, nil
+	case !now.is(f.seen.version) || !bytes.Equal(now.text, f.seen.text):
+		return false, f.wait(now)
+	case time.Since(f.seen.since) < Settling:
 		return false, nil
 	}
-	value, err := f.parse(text)
-	if err != nil {
-		return false, fmt.Errorf("%s in %s: %w", f.contents, f.path, err)
+	f.seen = sight{}
+	value, err := f.parse(now.text)
+	if err == nil {
+		err = CheckEnd(now.text)
 	}
-	f.info = info
+	if err != nil {
+		f.told = false
+		return false, f.refuse(now.version, fmt.Errorf("%s in %s: %w", f.contents, f.path, err))
+	}
 	f.value.Store(&value)
+	f.judged, f.fault = now.version, nil
 	return true, nil
 }
 
-// text reads the file. The text is nil when the file is the one that was read before,
-// unless always is set.
-func (f *File[T]) text(always bool) (text []byte, info fs.FileInfo, err error) {
+// wait begins to wait for a version to settle.
+func (f *File[T]) wait(now sight) error {
+	if f.seen.info == nil {
+		f.changing = now.since
+	}
+	f.seen = now
+	if now.since.Sub(f.changing) < patience {
+		return nil
+	}
+	return f.refuse(version{}, fmt.Errorf("%s: %s has been changing for %v and more; replace it with mv, once",
+		f.contents, f.path, patience))
+}
+
+// refuse keeps what the file said before, and returns why if that was not told before.
+func (f *File[T]) refuse(v version, why error) error {
+	told := f.told && f.fault != nil && f.fault.Error() == why.Error()
+	f.judged, f.fault, f.told = v, why, true
+	if told {
+		return nil
+	}
+	return why
+}
+
+// read reads the file, unless it is the version that was judged last.
+func (f *File[T]) read() (now sight, err error) {
+	if info, err := os.Stat(f.path); err != nil {
+		return now, err
+	} else if !info.Mode().IsRegular() {
+		// A pipe would be waited for.
+		return now, fmt.Errorf("%s is no file that can be read twice", f.path)
+	}
 	file, err := os.Open(f.path)
 	if err != nil {
-		return nil, nil, err
+		return now, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if info, err = file.Stat(); err != nil {
-		return nil, nil, err
+	if now.info, err = file.Stat(); err != nil {
+		return now, err
 	}
-	if known := f.info; !always && known != nil && os.SameFile(info, known) && info.Size() == known.Size() &&
-		info.ModTime().Equal(known.ModTime()) {
-		return nil, info, nil
+	now.changed, now.since = changed(now.info, file), time.Now()
+	if now.is(f.judged) {
+		return now, nil
 	}
-	text, err = io.ReadAll(io.LimitReader(file, f.limit+1))
-	if err == nil && int64(len(text)) > f.limit {
+	now.text, err = io.ReadAll(io.LimitReader(file, f.limit+1))
+	if err == nil && int64(len(now.text)) > f.limit {
 		err = fmt.Errorf("%s has more than %d bytes", f.path, f.limit)
 	}
-	return text, info, err
+	return now, err
+}
+
+// CheckEnd refuses a text that may be the beginning of another one.
+func CheckEnd(text []byte) error {
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return errors.New("the file is empty; where it is to say nothing, write a line that begins with #")
+	case text[len(text)-1] != '\n':
+		return errors.New("the last line has no end, as if the rest was still to come; end it with a newline")
+	default:
+		return nil
+	}
 }
 
 // Lines returns the lines that say something, trimmed, with their numbers from 1: those

@@ -74,6 +74,7 @@ func history(t testing.TB, repo *gittest.Repo, tree string, r *rand.Rand, length
 }
 
 func TestDescribesAsGit(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	compared := 0
 	for seed := range uint64(gittest.Volume(2, 3)) {

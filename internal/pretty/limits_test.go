@@ -169,6 +169,7 @@ func TestEndsWithItsContext(t *testing.T) {
 
 // TestLongHistory describes a commit tens of thousands of commits after its tag.
 func TestLongHistory(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	var in strings.Builder

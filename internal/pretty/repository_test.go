@@ -153,6 +153,7 @@ func TestNearlyFatalDates(t *testing.T) {
 
 // TestSignedCommits has signatures that nobody can check.
 func TestSignedCommits(t *testing.T) {
+	gittest.Long(t)
 	if _, err := exec.LookPath("gpg"); err != nil {
 		t.Skip("git needs gpg to say that it cannot check a signature")
 	}

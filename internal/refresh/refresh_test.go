@@ -225,6 +225,7 @@ func TestAFloodIsOneCall(t *testing.T) {
 // A hook that hangs holds up nobody who asks, at most so many run, the rest waits or is
 // dropped, and all end with the server: also what the program has started.
 func TestAHangingHookEndsWithTheServer(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const count = Concurrency + maxWaiting + 50
 	names := make([]string, count)

@@ -3,12 +3,12 @@ package remote
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,22 +31,30 @@ type getFlags struct {
 func newGet(env cli.Environment) *cobra.Command {
 	f := &getFlags{target: target{env: env}}
 	command := &cobra.Command{
-		Use:   "get [URL] URI",
+		Use:   "get [URL] REPO[@REF][/PATH]",
 		Short: "Download a file or an archive of a server, or unpack it",
-		Long: `Download a resource of a server into a file, which appears only when it is whole.
-URL is the MCP endpoint, left out where REPOMCP_URL has it; the address of a plain
-download, or a link, stands for both.
+		Long: `Download a file of a server, or an archive of all files where no path is named. The
+file appears here only when it is whole. URL is the MCP endpoint, left out where
+REPOMCP_URL has it; the address of a plain download, or a link, stands for both.
 
 ` + endpointHelp + `
+
+` + namesHelp + `
+
+The name after -o says which archive it is to be (.tar.gz, .tar.zst, .tar.xz, .tar,
+.zip, .manifest.json; default tar.gz). A download that cannot go on where it broke
+begins anew, up to two times.
 
 With --extract an archive (tar, tar.gz, tar.zst) is unpacked into a folder while it
 arrives; nothing is written outside of it. With --resume what came of a download
 that failed stays beside the file, as FILE.part, and the next one goes on there.
 
 ` + exitCodesHelp,
-		Example: `  repomcp get http://127.0.0.1:8080/mcp repo://hello/archive/main.tar.gz -o hello.tar.gz
+		Example: `  repomcp get http://127.0.0.1:8080 hello@v1.0.0 -o hello.tar.zst
+  repomcp get http://127.0.0.1:8080 hello@main/README.md
+  repomcp get http://127.0.0.1:8080/mcp 'repo://hello/archive/main.tar.gz?path=src' -o src.tar.gz
   repomcp get http://127.0.0.1:8080/archive/hello/main.tar.zst --extract -o hello`,
-		Args: cli.CountArguments(1, 2, "name the endpoint and a resource, or one address"),
+		Args: cli.CountArguments(1, 2, "name the server and what to get, such as https://git.example.com hello@main"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	set := command.Flags()
@@ -65,47 +73,87 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if s.address == "" {
+		s.uris = s.name.downloads(f.format())
+	}
 	switch {
 	case f.extract && f.resume:
 		err = cli.Misused(errors.New("--resume is for files; what --extract has written is not taken up again"))
 	case f.extract && (f.output == "" || f.output == "-"):
 		err = cli.Misused(errors.New("--extract needs a folder: -o DIR"))
 	case f.extract:
-		err = f.unpack(ctx, s)
-	case f.output == "-":
-		err = f.fetch(ctx, s, "-")
+		err = f.unpack(ctx, &s)
 	default:
-		err = f.fetch(ctx, s, fileName(f.output, s))
+		err = f.fetchAgain(ctx, &s)
 	}
-	if err != nil {
-		f.tell(checkout.Event{Event: checkout.EventFailed, Error: err.Error()})
+	if err = forPeople(s.what, err); err != nil {
+		f.tell(checkout.Event{Event: checkout.EventFailed, Error: err.Error(), Code: checkout.CodeOf(err)})
 	}
 	return err
 }
 
-func fileName(output string, s source) string {
-	name, _, _ := strings.Cut(s.uri+s.address, "?")
-	name = path.Base(name)
-	info, err := os.Stat(output)
+// format is that of an archive which no URI names. What is unpacked here is packed where
+// the way is far, as for sync.
+func (f *getFlags) format() string {
 	switch {
-	case output == "":
-		return name
-	case err == nil && info.IsDir() || strings.HasSuffix(output, "/"):
-		return filepath.Join(output, name)
+	case f.extract && isLocal(f.url):
+		return "tar"
+	case f.extract:
+		return "tar.zst"
 	default:
-		return output
+		return formatOf(f.output)
 	}
 }
 
-func (f *getFlags) fetch(ctx context.Context, s source, name string) error {
-	if f.resume && name != "-" {
-		return f.continued(ctx, s, name)
+// file is where a download goes that was opened, "-" for standard output.
+func (f *getFlags) file(s *source) string {
+	address, _, _ := strings.Cut(s.address, "?")
+	name := path.Base(address)
+	if s.address == "" {
+		name = s.name.file(s.uris[0])
+	}
+	info, err := os.Stat(f.output)
+	switch {
+	case f.output == "":
+		return name
+	case err == nil && info.IsDir() || strings.HasSuffix(f.output, "/"):
+		return filepath.Join(f.output, name)
+	default:
+		return f.output
+	}
+}
+
+// mostRestarts is how often a download begins anew whose file is not there yet, as a sync
+// does.
+const mostRestarts = 2
+
+// restarting are the errors after which a download may succeed from its first byte on.
+var restarting = []error{client.ErrNotResumed, client.ErrDigest, client.ErrLength}
+
+// fetchAgain has a download begin anew that cannot go on, as long as nothing of it was
+// handed out.
+func (f *getFlags) fetchAgain(ctx context.Context, s *source) error {
+	for tries := 0; ; tries++ {
+		err := f.fetch(ctx, s)
+		again := slices.ContainsFunc(restarting, func(one error) bool { return errors.Is(err, one) })
+		if !again || tries >= min(f.retries, mostRestarts) || !cli.IsReplaced(f.file(s)) {
+			return err
+		}
+		f.tell(checkout.Event{Event: checkout.EventRetry, Error: err.Error()})
+		_ = cli.Say(f.env.Stderr, "repomcp: %s; the download begins anew\n", forPeople(s.what, err)) // likewise
+	}
+}
+
+func (f *getFlags) fetch(ctx context.Context, s *source) error {
+	if f.resume && f.output != "-" {
+		return f.continued(ctx, s)
 	}
 	d, err := f.open(ctx, s, client.Part{})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = d.Close() }() // only read from
+	name := f.file(s)
 	err = cli.WriteOutput(name, f.env.Stdout, func(w io.Writer) error { return f.copy(w, d, 0) })
 	if err == nil && name != "-" {
 		f.done(d, name)
@@ -158,7 +206,7 @@ func (f *getFlags) copy(w io.Writer, d *client.Download, from int64) error {
 	return err
 }
 
-func (f *getFlags) unpack(ctx context.Context, s source) error {
+func (f *getFlags) unpack(ctx context.Context, s *source) error {
 	f.env.LimitMemory(unpackMemory)
 	f.env.Collect(cli.ArchiveGarbage)
 	d, err := f.open(ctx, s, client.Part{})
@@ -177,7 +225,7 @@ func (f *getFlags) unpack(ctx context.Context, s source) error {
 	report, err := unpack.New(root, unpack.Options{AllowExternalSymlinks: f.links}).Tar(ctx, in)
 	end()
 	for _, path := range report.Warnings {
-		_, _ = fmt.Fprintf(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path)
+		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path) // likewise
 	}
 	if err = errors.Join(err, root.Close()); err == nil {
 		f.tell(checkout.Event{Event: checkout.EventDone, Path: f.output, Commit: d.Commit, Bytes: report.Bytes})
@@ -187,7 +235,15 @@ func (f *getFlags) unpack(ctx context.Context, s source) error {
 
 // continued downloads into a file that stays when that fails, under another name,
 // and beside it the ETag of what is in it.
-func (f *getFlags) continued(ctx context.Context, s source, name string) error {
+func (f *getFlags) continued(ctx context.Context, s *source) error {
+	if len(s.uris) > 1 { // the one that is meant is not known yet
+		d, err := f.open(ctx, s, client.Part{})
+		if err != nil {
+			return err
+		}
+		_ = d.Close() // only its URI is wanted
+	}
+	name := f.file(s)
 	part, tag := name+".part", name+".part.etag"
 	d, from, err := f.openRest(ctx, s, part, tag)
 	if err != nil {
@@ -208,7 +264,10 @@ func (f *getFlags) continued(ctx context.Context, s source, name string) error {
 	if err == nil {
 		err = f.copy(out, d, from)
 	}
-	if err = errors.Join(err, out.Close()); err != nil {
+	if err = errors.Join(err, out.Close()); errors.Is(err, client.ErrDamaged) {
+		_ = os.Remove(tag) // what came cannot be gone on from
+	}
+	if err != nil {
 		return err
 	}
 	if err := os.Remove(tag); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -222,7 +281,7 @@ func (f *getFlags) continued(ctx context.Context, s source, name string) error {
 }
 
 // openRest opens what is missing of a file, or all of it.
-func (f *getFlags) openRest(ctx context.Context, s source, part, tag string) (*client.Download, int64, error) {
+func (f *getFlags) openRest(ctx context.Context, s *source, part, tag string) (*client.Download, int64, error) {
 	etag, err := os.ReadFile(tag)
 	have, other := os.Open(part)
 	if err != nil || other != nil {
@@ -236,7 +295,7 @@ func (f *getFlags) openRest(ctx context.Context, s source, part, tag string) (*c
 	}
 	d, err := f.open(ctx, s, client.Part{ETag: string(etag), Content: have})
 	if errors.Is(err, client.ErrNotResumed) {
-		_, _ = fmt.Fprintln(f.env.Stderr, "repomcp: the server has other bytes by now; the download begins anew")
+		_ = cli.Say(f.env.Stderr, "repomcp: the server has other bytes by now; the download begins anew\n") // likewise
 		d, err = f.open(ctx, s, client.Part{})
 		return d, 0, err
 	}

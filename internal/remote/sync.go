@@ -11,13 +11,19 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/checkout"
 	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/loopback"
 )
 
-// errKept ends a sync that brought all but what somebody changed.
-var errKept = errors.New("files that were changed here are kept; --force overwrites them")
+// What ends a sync that brought all but what stays as it is.
+var (
+	errKept = errors.New("files that were changed here are kept; --force overwrites them, --theirs PATH one of them, " +
+		"and --mine PATH tells no more of one")
+	errSkipped = errors.New("symbolic links that lead out of the folder are left out; " +
+		"--allow-external-symlinks makes them")
+)
 
 type syncFlags struct {
 	target
@@ -35,11 +41,12 @@ func newSync(env cli.Environment) *cobra.Command {
 archive, which is unpacked while it arrives, and later only what differs. URL is the
 MCP endpoint, left out where REPOMCP_URL has it.
 
-Files that were changed in the folder are kept and named at the end; files that are
-the same are not touched; only what sync itself wrote is removed. With --watch it
-goes on, and follows every push until it is interrupted.
+The folder gets what git checkout would write. Files that were changed in it are kept
+and named at the end; files that are the same are not touched; only what sync itself
+wrote is removed. With --watch it goes on, and follows every push until it is
+interrupted. A folder that has other files is taken only with --into-existing.
 
-%s It is %d where changed files were kept, and
+%s It is %d where changed files were kept or links were left out, and
 %d while another sync has the folder.`, exitCodesHelp, cli.ExitKept, cli.ExitLocked),
 		Example: `  repomcp sync http://127.0.0.1:8080/mcp hello@main hello
   repomcp sync http://127.0.0.1:8080/mcp hello hello --watch
@@ -51,10 +58,19 @@ goes on, and follows every push until it is interrupted.
 	f.define(set)
 	set.StringArrayVar(&f.options.Paths, "path", nil, "only what this git pathspec matches (repeatable)")
 	set.StringArrayVar(&f.options.Exclude, "exclude", nil, "not what this git pathspec matches (repeatable)")
-	set.StringVar(&f.options.Profile, "profile", checkout.ProfileFull,
-		"full: the tree as it is stored; archive: what git archive makes of it")
+	set.StringVar(&f.options.Profile, "profile", "",
+		"worktree: what git checkout writes; full: the tree as it is stored; archive: what git archive makes of it "+
+			"(default: that of the run before, or worktree)")
+	set.BoolVar(&f.options.LFS, "lfs", false, "bring the objects of git-lfs that the server has, not their pointers")
+	set.BoolVar(&f.options.Submodules, "submodules", false, "bring what is in submodules that the server has as well")
+	set.BoolVar(&f.options.IntoExisting, "into-existing", false,
+		"take a folder that has other files, your home folder, or the root of a disk")
 	set.BoolVar(&f.options.DryRun, "dry-run", false, "only print what would be done")
-	set.BoolVar(&f.options.Force, "force", false, "overwrite files that were changed here")
+	set.BoolVar(&f.options.Force, "force", false, "overwrite files that were changed here, and what is in the way")
+	set.StringArrayVar(&f.options.Theirs, "theirs", nil,
+		"overwrite this path of the folder, and what is below it (repeatable)")
+	set.StringArrayVar(&f.options.Mine, "mine", nil,
+		"keep this path of the folder as it is, and tell no more of it until the branch changes it (repeatable)")
 	set.BoolVar(&f.options.Verify, "verify", false, "read all files again, and mend what is missing or damaged")
 	set.BoolVar(&f.options.AllowExternalSymlinks, "allow-external-symlinks", false,
 		"make symbolic links that lead out of the folder")
@@ -75,8 +91,6 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	switch {
 	case len(rest) != 2:
 		return cli.Misused(errors.New("name a repository and a folder"))
-	case o.Profile != checkout.ProfileFull && o.Profile != checkout.ProfileArchive:
-		return cli.Misused(fmt.Errorf("--profile %q is neither full nor archive", o.Profile))
 	case f.watch && !f.once && o.DryRun:
 		return cli.Misused(errors.New("--dry-run does not go with --watch"))
 	}
@@ -91,6 +105,7 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	shown := &syncProgress{syncFlags: f}
 	o.Events = shown.show
 	if f.watch && !f.once {
+		o.Renew = f.renew
 		err := checkout.Follow(ctx, c, *o)
 		if ctx.Err() != nil {
 			return nil // it was interrupted, which is how it ends
@@ -98,10 +113,29 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 		return err
 	}
 	result, err := checkout.Sync(ctx, c, *o)
-	if err == nil && result.KeptCount > 0 {
-		err = errKept
+	switch {
+	case err != nil:
+		return err
+	case result.KeptCount > 0 && result.SkippedCount > 0:
+		return fmt.Errorf("%w; %w", errKept, errSkipped)
+	case result.KeptCount > 0:
+		return errKept
+	case result.SkippedCount > 0:
+		return errSkipped
+	default:
+		return nil
 	}
-	return err
+}
+
+// renew makes a client with the credentials of now: a file may have another token.
+func (f *syncFlags) renew(ctx context.Context) (*client.Client, error) {
+	before := f.server
+	c, err := f.begin(ctx)
+	if err != nil {
+		f.server = before
+		return nil, err
+	}
+	return c, before.Close()
 }
 
 func isLocal(address string) bool {
@@ -135,11 +169,18 @@ func (s *syncProgress) show(e checkout.Event) {
 			s.print("%s %s\n", e.Event, e.Path)
 		}
 	case checkout.EventKeep:
-		s.end()
-		_, _ = fmt.Fprintf(s.env.Stderr, "repomcp: kept %s: %s\n", e.Path, e.Reason)
+		s.warn("kept %s: %s\n", e.Path, e.Reason)
+		if e.Copy != "" {
+			s.warn("another version of %s is kept as %s\n", e.Path, e.Copy)
+		}
+	case checkout.EventSkipped:
+		s.warn("left out %s: %s\n", e.Path, e.Reason)
 	case checkout.EventRetry:
-		s.end()
-		_, _ = fmt.Fprintf(s.env.Stderr, "repomcp: %s; trying again\n", e.Error)
+		s.warn("%s; trying again\n", errors.New(e.Error))
+	case checkout.EventGone:
+		s.warn("%s; waiting for it\n", errors.New(e.Error))
+	case checkout.EventBack:
+		s.warn("in step again\n")
 	case checkout.EventDone:
 		s.end()
 		s.print("%s %.12s: %d written, %d deleted, %d kept\n", s.options.Repository, e.Commit, e.Result.Written,
@@ -154,6 +195,11 @@ func (s *syncProgress) end() {
 	}
 }
 
+func (s *syncProgress) warn(format string, args ...any) {
+	s.end()
+	_ = cli.Say(s.env.Stderr, "repomcp: "+format, args...) // a terminal that is gone
+}
+
 func (s *syncProgress) print(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.env.Stdout, format, args...) // likewise
+	_ = cli.Say(s.env.Stdout, format, args...) // likewise
 }

@@ -1,14 +1,16 @@
 // Package remote holds the commands that ask a server: ls, cat, get, sync, and login and
-// logout, which say as whom.
+// logout, which say as whom; and status, which says what a sync has left.
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -18,14 +20,15 @@ import (
 
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/checkout"
-	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/fastopen"
+	"github.com/repomcp/repomcp/internal/cquote"
 )
 
 // Commands are those that ask a server.
 func Commands(env cli.Environment) []*cobra.Command {
-	return []*cobra.Command{newList(env), newCat(env), newGet(env), newSync(env), newLogin(env), newLogout(env)}
+	return []*cobra.Command{
+		newList(env), newCat(env), newGet(env), newSync(env), newStatus(env), newLogin(env), newLogout(env),
+	}
 }
 
 // target is the server that a command asks, and how it is asked.
@@ -39,7 +42,6 @@ type target struct {
 	idle     time.Duration
 	retries  int
 	poll     time.Duration // of a watch
-	fastOpen bool
 	json     bool
 	server   *client.Client // nil before one is needed
 }
@@ -55,8 +57,6 @@ func (r *target) define(set *pflag.FlagSet) {
 	set.Var(cli.NewSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
 	set.DurationVar(&r.idle, "idle-timeout", 0, "for how long the server may give nothing (default 1m30s)")
 	set.IntVar(&r.retries, "retries", defaultRetries, "how often in a row a request is sent again that failed")
-	set.BoolVar(&r.fastOpen, "fast-open", false,
-		"send the first request with the packet that opens the connection (TCP Fast Open), where both systems allow it")
 	set.BoolVar(&r.json, "json", false, "print one JSON object per line")
 }
 
@@ -70,26 +70,54 @@ func (r *target) options(server string) (client.Options, error) {
 	if retries == 0 {
 		retries = -1 // as package client has it
 	}
-	o := client.Options{
+	return client.Options{
 		Authorization: authorization, Protocol: r.protocol, Origins: r.origins, MaxStreamSize: r.maxBytes,
 		Idle: r.idle, Retries: retries, Poll: r.poll,
-	}
-	if r.fastOpen {
-		o.HTTP = fastopen.Client()
-	}
-	return o, err
+	}, err
 }
 
 // endpoint takes the URL off the arguments, or finds it in the settings.
 func (r *target) endpoint(args []string) (rest []string, err error) {
-	if len(args) > 0 && isEndpoint(args[0]) {
-		r.url, args = args[0], args[1:]
+	if len(args) > 0 {
+		first, err := withScheme(args[0])
+		if err != nil {
+			return nil, err
+		}
+		if isEndpoint(first) {
+			r.url, args = first, args[1:]
+		}
 	}
 	if r.url == "" {
-		return nil, cli.Misused(errors.New("name the MCP endpoint, as the first argument or in REPOMCP_URL"))
+		hint := "https://git.example.com"
+		if len(args) > 0 {
+			hint = fmt.Sprintf("https://%s or http://%[1]s", args[0])
+		}
+		return nil, cli.Misused(fmt.Errorf("name the server with its scheme, as the first argument or in "+
+			"REPOMCP_URL: %s", hint))
+	}
+	if r.url, err = withScheme(r.url); err != nil {
+		return nil, err
 	}
 	r.url = endpointOf(r.url)
 	return args, nil
+}
+
+// hostPort is the beginning of an address that lacks its scheme. No repository has a colon in
+// its name.
+var hostPort = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^/@:\s]+):[0-9]+(/|$)`)
+
+// withScheme adds http:// to the address of a server on this machine that lacks a scheme.
+// The scheme of other servers cannot be known: the error says what to write.
+func withScheme(text string) (string, error) {
+	host := hostPort.FindStringSubmatch(text)
+	switch {
+	case host == nil || isEndpoint(text):
+		return text, nil
+	case isLocal("http://" + text):
+		return "http://" + text, nil
+	default:
+		return "", cli.Misused(fmt.Errorf("write https://%s or http://%[1]s", text))
+	}
 }
 
 // endpointOf is the MCP endpoint of a server that is named without a path.
@@ -153,51 +181,101 @@ func (r *target) misused(err error) error {
 	return cli.Misused(err)
 }
 
-type source struct{ address, uri string }
+// source is what a command downloads: an address of a plain download, or what has a name
+// on a server.
+type source struct {
+	what    string // for people; of an address, which may let others download, no more than the server
+	address string
+	name    name
+	uris    []string // that the name may have; one, once it was opened
+}
 
 // source finds out which of both forms the arguments have.
 func (r *target) source(args []string) (source, error) {
-	if len(args) == 1 && isURL(args[0]) {
-		return source{address: args[0]}, nil
+	if len(args) == 1 {
+		address, err := withScheme(args[0])
+		if err != nil || isURL(address) {
+			return source{address: address, what: withoutPath(address)}, err
+		}
 	}
 	rest, err := r.endpoint(args)
 	if err != nil {
 		return source{}, err
 	}
 	if len(rest) != 1 {
-		return source{}, cli.Misused(errors.New("name one resource"))
+		return source{}, cli.Misused(errors.New("name what to download, such as REPO@REF/PATH"))
 	}
-	return source{uri: rest[0]}, nil
+	n := parseName(rest[0])
+	return source{what: rest[0], name: n, uris: n.contents()}, nil
+}
+
+func withoutPath(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the address"
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // open begins the download, behind the part that is there.
-func (r *target) open(ctx context.Context, s source, have client.Part) (*client.Download, error) {
-	if s.uri == "" {
-		options, err := r.options(s.address)
-		switch {
-		case err != nil:
-			return nil, err
-		case have.Content == nil:
-			return client.Open(ctx, s.address, options)
-		default:
-			return client.OpenRest(ctx, s.address, have, options)
-		}
+func (r *target) open(ctx context.Context, s *source, have client.Part) (*client.Download, error) {
+	if s.address != "" {
+		d, err := r.openAddress(ctx, s.address, have)
+		return d, forPeople(s.what, err)
 	}
 	c, err := r.connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, forPeople(r.url, err)
 	}
-	return c.StreamRest(ctx, s.uri, have)
+	var absent error
+	for _, uri := range s.uris {
+		if err := rewind(have); err != nil {
+			return nil, err
+		}
+		d, err := c.StreamRest(ctx, uri, have)
+		if !isAbsent(err) {
+			s.uris = []string{uri}
+			return d, forPeople(s.what, err)
+		}
+		absent = cmp.Or(absent, err)
+	}
+	return nil, forPeople(s.what, absent)
+}
+
+func (r *target) openAddress(ctx context.Context, address string, have client.Part) (*client.Download, error) {
+	options, err := r.options(address)
+	switch {
+	case err != nil:
+		return nil, err
+	case have.Content == nil:
+		return client.Open(ctx, address, options)
+	default:
+		return client.OpenRest(ctx, address, have, options)
+	}
+}
+
+// rewind has a part read again.
+func rewind(have client.Part) error {
+	file, ok := have.Content.(io.Seeker)
+	if !ok {
+		return nil
+	}
+	_, err := file.Seek(0, io.SeekStart)
+	return err
 }
 
 // tell prints an event for a program that embeds this one.
 func (r *target) tell(e any) {
-	if r.json {
-		_ = json.NewEncoder(r.env.Stdout).Encode(e) // a reader that is gone learns nothing
+	if !r.json {
+		return
+	}
+	if text, err := json.Marshal(e); err == nil { // it is of strings and numbers
+		_, _ = r.env.Stdout.Write(append(cquote.JSON(text), '\n')) // a reader that is gone learns nothing
 	}
 }
 
-// bar shows progress on a terminal, and is silent elsewhere.
+// bar shows progress on a terminal, and is silent elsewhere. It moves with the bytes alone:
+// a spinner that turns by itself has a goroutine that reads what the bar writes.
 func (r *target) bar(size int64, what string) *progressbar.ProgressBar {
 	out := r.env.Stderr
 	if r.json || !cli.IsTerminal(out) {
@@ -205,30 +283,23 @@ func (r *target) bar(size int64, what string) *progressbar.ProgressBar {
 	}
 	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(out), progressbar.OptionShowBytes(true),
 		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
-		progressbar.OptionSetPredictTime(size > 0))
+		progressbar.OptionSetPredictTime(size > 0),
+		progressbar.OptionSetSpinnerChangeInterval(0))
 }
 
 // unpackMemory is what the garbage collector aims at where an archive is unpacked. With
 // the program itself, that takes less than 64 MiB.
 const unpackMemory = 32 << 20
 
-// failures are the exit codes of errors that a program can tell apart.
-var failures = []struct {
-	is   error
-	code int
-}{
-	{errKept, cli.ExitKept},
-	{checkout.ErrLocked, cli.ExitLocked},
-	{checkout.ErrGone, cli.ExitRefused},
-	{client.ErrOrigin, cli.ExitRefused},
-	{client.ErrInsecure, cli.ExitRefused},
-	{client.ErrTooLarge, cli.ExitRefused},
-	{client.ErrDamaged, cli.ExitDamaged},
-	{client.ErrNotResumed, cli.ExitNetwork},
-	{client.ErrNetwork, cli.ExitNetwork},
-	{unpack.ErrDamaged, cli.ExitDamaged},
-	{unpack.ErrContent, cli.ExitDamaged},
-	{unpack.ErrPatch, cli.ExitDamaged},
+// exitCodes are those of errors by what they are about. Any other is cli.ExitFailed.
+var exitCodes = map[checkout.Code]int{
+	checkout.CodeArguments: cli.ExitUsage, checkout.CodeOccupied: cli.ExitUsage,
+	checkout.CodeLocked: cli.ExitLocked,
+	checkout.CodeBusy:   cli.ExitNetwork, checkout.CodeNetwork: cli.ExitNetwork,
+	checkout.CodeGone: cli.ExitRefused, checkout.CodeUnauthorized: cli.ExitRefused,
+	checkout.CodeRefused: cli.ExitRefused, checkout.CodeOtherOrigin: cli.ExitRefused,
+	checkout.CodeTooLarge: cli.ExitRefused,
+	checkout.CodeDamaged:  cli.ExitDamaged, checkout.CodeUnsafe: cli.ExitDamaged,
 }
 
 // ExitCode is that of a command that failed.
@@ -236,27 +307,21 @@ func ExitCode(err error) int {
 	if _, usage := errors.AsType[*cli.UsageError](err); usage {
 		return cli.ExitUsage
 	}
-	_, unsafe := errors.AsType[*unpack.RefusedError](err)
-	if _, limit := errors.AsType[*unpack.LimitError](err); limit || unsafe {
-		return cli.ExitDamaged
+	if errors.Is(err, errKept) || errors.Is(err, errSkipped) {
+		return cli.ExitKept
 	}
-	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Busy() {
-		return cli.ExitNetwork
-	} else if ok {
-		return cli.ExitRefused
-	}
-	for _, f := range failures {
-		if errors.Is(err, f.is) {
-			return f.code
-		}
-	}
-	return cli.ExitFailed
+	return cmp.Or(exitCodes[checkout.CodeOf(err)], cli.ExitFailed)
 }
 
 const endpointHelp = `The endpoint is https://HOST/mcp, wss://HOST/ws (the path may be left out of both), or
 stdio: with a command behind it that serves over its standard streams. No shell reads that command: spaces separate
 its words, and quotes (' or ") keep those that have spaces together.`
 
+const namesHelp = `What is on the server is named REPO, REPO@REF, REPO@REF/PATH or REPO/PATH, or by its
+URI (repo://…). REF is a branch, a tag, a commit or another revision of git; without
+one it is the default branch. A ref with slashes may be in full, as refs/heads/….`
+
 var exitCodesHelp = fmt.Sprintf(`The exit code is %d for success, %d for a wrong command line, %d where the server
-cannot be reached, %d where it refuses, %d for damaged or unsafe content, and %d
-for anything else.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused, cli.ExitDamaged, cli.ExitFailed)
+cannot be reached, %d where it refuses, %d for content that is damaged, unsafe or not
+proved to be whole, and %d for anything else.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused,
+	cli.ExitDamaged, cli.ExitFailed)

@@ -251,7 +251,8 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 			return err
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && c.told.first(below) {
-			c.logger.Warn("a folder below the root cannot be read", "folder", below, "error", pathless(err))
+			c.logger.Warn("a folder below the root cannot be read; let the server's user read it", "folder", below,
+				"error", pathless(err))
 		}
 	}
 	return nil
@@ -306,7 +307,8 @@ func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*R
 	}
 	if out > 0 && c.told.first(path.Join(dir, "links")) {
 		c.logger.Warn(
-			"symbolic links lead out of the root and are not followed", "folder", dir, "links", out, "first", first,
+			"symbolic links lead out of the root and are not followed; move what they lead to below the root",
+			"folder", dir, "links", out, "first", first,
 		)
 	}
 	return nil
@@ -363,9 +365,9 @@ func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
 	switch {
 	case !IsName(name):
 		c.leaveOut(dir, "its name cannot be served: names have letters, digits and "+nameMarks+
-			", and no part of them begins with a dot or dash")
+			", and no part of them begins with a dot or dash; rename its folder")
 	case found[name] != nil:
-		c.leaveOut(dir, "another folder has the same name")
+		c.leaveOut(dir, "another folder has the same name; rename or remove one of them")
 	default:
 		found[name] = &Repository{catalogue: c, name: name, dir: dir}
 	}

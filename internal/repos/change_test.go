@@ -97,6 +97,7 @@ func TestLooseObjectsThatMoveIntoAPackAreFoundAgain(t *testing.T) {
 }
 
 func TestDamageIsNeverACleanEnd(t *testing.T) {
+	gittest.Long(t)
 	pack := func(repo *gittest.Repo, pattern string) string {
 		files, err := filepath.Glob(filepath.Join(repo.Dir, "objects/pack", pattern))
 		if err != nil || len(files) != 1 {

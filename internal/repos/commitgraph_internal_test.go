@@ -14,6 +14,7 @@ import (
 // A large graph is in use before it has been compared with its checksum, and no
 // longer when that was found to be wrong.
 func TestLargeGraphsAreCheckedWhileTheyAreInUse(t *testing.T) {
+	gittest.Long(t)
 	const commits = 20_000
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))

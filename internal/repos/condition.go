@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/objects"
 	"github.com/repomcp/repomcp/internal/objects/files"
@@ -20,6 +22,9 @@ type Condition struct {
 	// FirstDamaged one of these.
 	Refs, Damaged int
 	FirstDamaged  Ref
+	// Unindexed are the packs that lack an index, by their paths in the repository's
+	// folder: nothing is read from them.
+	Unindexed []string
 	// Head is nil, or says why nothing stands for the default branch: [ErrEmpty],
 	// [ErrUnborn], or damage.
 	Head error
@@ -46,7 +51,23 @@ func (s *Snapshot) Condition(ctx context.Context) (Condition, error) {
 	c := Condition{Condition: stored, Refs: len(refs), Shallow: s.isCut(), Graph: s.CommitGraph() != nil}
 	c.Damaged, c.FirstDamaged = damagedOf(refs)
 	_, c.Head = s.Head()
+	c.Unindexed = s.unindexed()
 	return c, nil
+}
+
+// unindexed finds packs without an index. One that is being written gets its index
+// last.
+func (s *Snapshot) unindexed() (packs []string) {
+	const folder = "objects/pack"
+	entries, _ := readDir(s.refs.root, s.repository.dir+"/"+folder) // Denied says why not
+	for _, entry := range entries {
+		name, isPack := strings.CutSuffix(entry.Name(), ".pack")
+		hasName := func(e fs.DirEntry) bool { return e.Name() == name+".idx" }
+		if isPack && !slices.ContainsFunc(entries, hasName) {
+			packs = append(packs, path.Join(folder, entry.Name()))
+		}
+	}
+	return packs
 }
 
 // Verify compares all packs with their checksums, all loose objects with their ids,

@@ -20,6 +20,9 @@ var (
 	ErrInvalid = errors.New("invalid name")
 	// ErrCorrupt means that the repository's data is damaged.
 	ErrCorrupt = errors.New("repository data is damaged")
+	// ErrLFS means that an object of git-lfs in the mirror is not what its pointer says. It
+	// matches ErrCorrupt, but git knows nothing of it.
+	ErrLFS = fmt.Errorf("an object of git-lfs is not what its pointer says: %w", ErrCorrupt)
 	// ErrDenied means that the permissions of the host keep the server from
 	// reading the repository.
 	ErrDenied = errors.New("permission denied")
@@ -55,6 +58,26 @@ func (e *AmbiguousError) Error() string {
 	}
 	return fmt.Sprintf("abbreviated commit id %s is ambiguous: %s", e.Prefix, strings.Join(names, ", "))
 }
+
+// KindError says that a revision leads to a file or a folder where a commit is wanted. It
+// matches [ErrNotFound], and its text says what to do.
+type KindError struct {
+	// ID is that of the file or folder.
+	ID   ID
+	tree bool
+}
+
+func (e *KindError) Error() string {
+	if e.tree {
+		return fmt.Sprintf("the revision leads to a folder (tree %s), not to a commit: it has no history, and can be "+
+			"had as an archive alone", e.ID)
+	}
+	return fmt.Sprintf("the revision leads to a file (blob %s), not to a commit or folder: read a tag of it with the "+
+		"tool get_tag, and the file itself with git cat-file blob in a clone", e.ID)
+}
+
+// Unwrap makes it one of what is not there.
+func (e *KindError) Unwrap() error { return errNotCommit }
 
 // damage says that an object is damaged.
 func damage(id ID, err error) error { return fmt.Errorf("object %s: %w: %w", id, ErrCorrupt, err) }

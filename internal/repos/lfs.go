@@ -35,28 +35,31 @@ type LFSObject struct {
 // LFSObject opens an object of git-lfs by its oid, 64 lower-case hexadecimal
 // digits. Objects are looked for where git-lfs puts them, in lfs/objects/ab/cd
 // of the repository's folder, and not in those of alternates. What is not there
-// is [ErrNotFound]; a link that leads out of the root is damage.
+// is [ErrNotFound]; a link that leads out of the root is [ErrLFS].
 func (s *Snapshot) LFSObject(oid string) (*LFSObject, error) {
 	if len(oid) != hex.EncodedLen(sha256.Size) || !isHex(oid) {
 		return nil, fmt.Errorf("lfs object: %w", ErrNotFound)
 	}
 	name := s.repository.dir + "/lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
 	file, info, err := files.Open(s.refs.root, name)
+	if err = domainError(err); errors.Is(err, ErrCorrupt) {
+		return nil, lfsDamage(oid, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("lfs object %s: %w", oid, domainError(err))
+		return nil, fmt.Errorf("lfs object %s: %w", oid, err)
 	}
 	return &LFSObject{oid: oid, file: file, size: info.Size(), left: info.Size(), sum: sha256.New()}, nil
 }
 
 func lfsDamage(oid string, err error) error {
-	return fmt.Errorf("lfs object %s: %w: %w", oid, ErrCorrupt, pathless(err))
+	return fmt.Errorf("lfs object %s: %w: %w", oid, ErrLFS, pathless(err))
 }
 
 // Size is the length of the content in bytes.
 func (o *LFSObject) Size() int64 { return o.size }
 
 // Read implements [io.Reader]. It reads exactly Size bytes and then returns io.EOF, or
-// an error that matches [ErrCorrupt].
+// an error that matches [ErrLFS].
 func (o *LFSObject) Read(p []byte) (int, error) {
 	if o.left == 0 {
 		return 0, o.check()

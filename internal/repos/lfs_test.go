@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -72,6 +73,7 @@ func TestLFSObjectIsTheFile(t *testing.T) {
 // TestDamagedLFSObjectIsNeverWhole: a reader must not have all bytes when the
 // error comes.
 func TestDamagedLFSObjectIsNeverWhole(t *testing.T) {
+	gittest.Long(t)
 	content := bytes.Repeat([]byte("content "), 50_000)
 	for name, spoil := range map[string]func(file string) error{
 		"first byte": func(file string) error { return patch(file, 0) },

@@ -12,6 +12,7 @@ import (
 // TestNotesAreThoseOfGit has few notes, which git keeps in one folder, and many,
 // which it spreads.
 func TestNotesAreThoseOfGit(t *testing.T) {
+	gittest.Long(t)
 	const notes = "refs/notes/signatures/tar"
 	repo, take := one(t, repos.Options{})
 	repo.Commit("main", gittest.Regular("a", "1"))

@@ -310,16 +310,28 @@ func checkLastLine(file *os.File, size int64) error {
 }
 
 // scanPackedRefs reads no id that is not wanted: that is most of the work where there
-// are thousands of refs.
+// are thousands of refs. Like git it refuses a file that a program has mangled, with
+// carriage returns, comments below the first line or an id that belongs to no ref: a ref
+// that is passed over would be missing without a word.
 func scanPackedRefs(file io.Reader, wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {
 	var name string
 	var ref rawRef
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, maxLooseRefBytes)
-	for scanner.Scan() {
+	scanner.Split(splitLines)
+	peelable := false // the line before is a ref
+	for first := true; scanner.Scan(); first = false {
 		line := scanner.Bytes()
+		if first && bytes.HasPrefix(line, []byte("#")) {
+			continue
+		}
+		peeled, isPeeled := bytes.CutPrefix(line, []byte("^"))
+		if bytes.HasSuffix(line, []byte("\r")) || isPeeled && !peelable {
+			return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, errBadLine)
+		}
+		peelable = !isPeeled
 		var err error
-		if peeled, ok := bytes.CutPrefix(line, []byte("^")); ok {
+		if isPeeled {
 			if name == "" {
 				continue
 			}
@@ -348,12 +360,19 @@ func scanPackedRefs(file io.Reader, wanted func(name []byte) bool, yield func(na
 	return nil
 }
 
-// parsePackedRef returns no name for a comment, and for a name that git does not
-// allow either.
-func parsePackedRef(line string) (string, rawRef, error) {
-	if strings.HasPrefix(line, "#") {
-		return "", rawRef{}, nil
+// splitLines is [bufio.ScanLines] that leaves carriage returns in their lines.
+func splitLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if end := bytes.IndexByte(data, '\n'); end >= 0 {
+		return end + 1, data[:end], nil
 	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+// parsePackedRef returns no name for one that git does not allow.
+func parsePackedRef(line string) (string, rawRef, error) {
 	hex, name, ok := strings.Cut(line, " ")
 	id, err := ParseID(hex)
 	if !ok || err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -88,6 +89,7 @@ var refDamages = []struct {
 
 // Over damage a list of refs has them all, those that cannot be read marked.
 func TestDamageMakesNoRefVanish(t *testing.T) {
+	gittest.Long(t)
 	compared := 0
 	for _, c := range refDamages {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,16 +132,132 @@ func TestDamageMakesNoRefVanish(t *testing.T) {
 	}
 }
 
+// crowdOfRefs makes a repository of two commits in a pack, of which one has many packed
+// branches.
+func crowdOfRefs(t *testing.T, dir string) (repo *gittest.Repo, count int) {
+	t.Helper()
+	const branches = 2300
+	repo = gittest.At(t, dir)
+	repo.Commit("main", gittest.Regular("f", "1"))
+	id := repo.Commit("main", gittest.Regular("f", "2"))
+	repo.Git("repack", "-adq")
+	var packed strings.Builder
+	packed.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
+	for i := range branches {
+		fmt.Fprintf(&packed, "%s refs/heads/b%04d\n", id, i)
+	}
+	repo.WriteFile("packed-refs", []byte(packed.String()))
+	return repo, branches + 1
+}
+
+// A pack that cannot be used is found out once for a snapshot, however many objects are
+// missed for it: no files are opened for each of them.
+func TestAPackIsJudgedOnceForASnapshot(t *testing.T) {
+	for _, c := range []struct {
+		name, pattern, cause string
+		edit                 func([]byte) []byte
+	}{
+		{"pack cut", "objects/pack/*.pack", "does not match its index", func(c []byte) []byte { return c[:len(c)-40] }},
+		{"pack cut to some bytes", "objects/pack/*.pack", "unexpected EOF", func(c []byte) []byte { return c[:20] }},
+		{"pack empty", "objects/pack/*.pack", "is empty", func([]byte) []byte { return []byte{} }},
+		{"pack deleted", "objects/pack/*.pack", "pack file is missing", gone},
+		{"index deleted", "objects/pack/*.idx", "has no index; git index-pack", gone},
+		{"index cut", "objects/pack/*.idx", ".idx", half},
+		{"index empty", "objects/pack/*.idx", ".idx", func([]byte) []byte { return []byte{} }},
+		{"an entry damaged", "objects/pack/*.pack", ".pack", func(c []byte) []byte {
+			return append(append(c[:12:12], make([]byte, len(c)-32)...), c[len(c)-20:]...)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			repo, count := crowdOfRefs(t, filepath.Join(root, "repo.git"))
+			change(t, repo, c.pattern, c.edit)
+			var log bytes.Buffer
+			catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			s := snapshot(t, catalogue, "repo")
+			for range 2 {
+				refs, err := s.Refs()
+				if err != nil || len(refs) != count {
+					t.Fatalf("%d of %d refs, %v", len(refs), count, err)
+				}
+				for _, ref := range refs {
+					if !errors.Is(ref.Damage, repos.ErrCorrupt) || !strings.Contains(ref.Damage.Error(), c.cause) {
+						t.Fatalf("%s: %v, want damage because of %q", ref.Name, ref.Damage, c.cause)
+					}
+				}
+			}
+			// The pack and its index of the first look, and once more where the first use
+			// of the pack found the damage.
+			if open := catalogue.Usage().Descriptors; open > 4 {
+				t.Errorf("%d descriptors are open after %d refs", open, count)
+			}
+			if told := strings.Count(log.String(), "level=ERROR"); told != 1 {
+				t.Errorf("%d lines of the log for one damage:\n%.2000s", told, log.String())
+			}
+		})
+	}
+}
+
+// What is mended is seen by a snapshot that has met the damage.
+func TestAPackThatIsMendedIsSeenAtOnce(t *testing.T) {
+	root := t.TempDir()
+	repo, count := crowdOfRefs(t, filepath.Join(root, "repo.git"))
+	for pattern, edit := range map[string]func([]byte) []byte{
+		"objects/pack/*.pack": func(c []byte) []byte { return c[:len(c)-40] }, "objects/pack/*.idx": half,
+	} {
+		files, err := filepath.Glob(filepath.Join(repo.Dir, pattern))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		whole, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(t, repo, pattern, edit)
+		s := snapshot(t, open(t, root, repos.Options{}), "repo")
+		for _, damaged := range []bool{true, false} {
+			refs, err := s.Refs()
+			if err != nil || len(refs) != count {
+				t.Fatalf("%s, damaged %t: %d of %d refs, %v", pattern, damaged, len(refs), count, err)
+			}
+			if (refs[7].Damage != nil) != damaged {
+				t.Errorf("%s: %v, want damage %t", pattern, refs[7].Damage, damaged)
+			}
+			if err := os.WriteFile(files[0], whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
 	for name, edit := range map[string]func([]byte) []byte{
-		"cut":            func(c []byte) []byte { return c[:len(c)-30] },
-		"cut in an id":   func(c []byte) []byte { return c[:len(c)/2/62*62+20] },
-		"a line of junk": func(c []byte) []byte { return append(c, "junk\n"...) },
+		"cut":              func(c []byte) []byte { return c[:len(c)-30] },
+		"cut in an id":     func(c []byte) []byte { return c[:len(c)/2/62*62+20] },
+		"a line of junk":   func(c []byte) []byte { return append(c, "junk\n"...) },
+		"carriage returns": func(c []byte) []byte { return bytes.ReplaceAll(c, []byte("\n"), []byte("\r\n")) },
+		"one carriage return": func(c []byte) []byte {
+			return append(bytes.TrimSuffix(c, []byte("\n")), "\r\n"...)
+		},
+		"a comment below": func(c []byte) []byte { return append(c, "# comment\n"...) },
+		"an empty line":   func(c []byte) []byte { return append(c, "\n"...) },
+		"an id of no ref": func(c []byte) []byte {
+			return bytes.Replace(c, []byte("\n"), []byte("\n^"+strings.Repeat("ab", 20)+"\n"), 1)
+		},
+		"two ids of a tag": func(c []byte) []byte {
+			return append(c, "^"+strings.Repeat("ab", 20)+"\n^"+strings.Repeat("cd", 20)+"\n"...)
+		},
 	} {
 		root := t.TempDir()
 		repo, _ := manyRefs(t, filepath.Join(root, "repo.git"))
 		repo.Git("pack-refs", "--all")
 		change(t, repo, "packed-refs", edit)
+		list := exec.CommandContext(t.Context(), "git", "for-each-ref")
+		list.Dir, list.Env = repo.Dir, gittest.Env()
+		if out, err := list.CombinedOutput(); err == nil && !bytes.Contains(out, []byte("broken name")) {
+			t.Errorf("%s: git lists all refs", name)
+		}
 		catalogue := open(t, root, repos.Options{})
 		if refs, err := snapshot(t, catalogue, "repo").Refs(); !errors.Is(err, repos.ErrCorrupt) {
 			t.Errorf("%s: %d refs, %v", name, len(refs), err)

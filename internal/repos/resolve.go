@@ -111,10 +111,11 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 	case errors.Is(err, ErrPartial): // every commit is there: what is missing is none
 		return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
 	case errors.Is(err, errNotCommit):
-		if held, failure := s.holds(id); failure != nil || !held {
-			return ID{}, errors.Join(failure, err)
+		held, err := s.holds(id)
+		if err == nil && !held { // what is not served is not told apart from what is not there
+			err = fmt.Errorf("revision: %w", ErrNotFound)
 		}
-		return id, nil
+		return id, err
 	case errors.Is(err, ErrNotFound):
 		if doubt := s.doubt(id); doubt != nil {
 			return ID{}, doubt
@@ -202,13 +203,13 @@ func (c Commit) Treeish() Treeish {
 }
 
 // ResolveTreeish finds the commit that a revision names, as [Snapshot.Resolve]
-// does, or a tree where it leads to no commit.
+// does, or a tree where it leads to one. A file is a [KindError].
 func (s *Snapshot) ResolveTreeish(ctx context.Context, revision string) (Treeish, error) {
 	commit, err := s.Resolve(ctx, revision)
 	if err == nil {
 		return commit.Treeish(), nil
 	}
-	if !errors.Is(err, errNotCommit) {
+	if found := (*KindError)(nil); !errors.As(err, &found) || !found.tree {
 		return Treeish{}, err
 	}
 	named, id, suffixes, err := s.resolveSteps(ctx, revision)
@@ -218,7 +219,7 @@ func (s *Snapshot) ResolveTreeish(ctx context.Context, revision string) (Treeish
 	t := Treeish{Revision: named.String() + suffixes, ID: id, When: time.Unix(0, 0).UTC()}
 	c := climb{Snapshot: s}
 	if t.Tree, err = c.peelTo(id, objects.Tree.String()); err != nil {
-		return Treeish{}, mustExist(id, err)
+		return Treeish{}, err
 	}
 	return t, s.dateTag(&t)
 }
@@ -249,6 +250,10 @@ func (s *Snapshot) Has(id ID) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// MayLack reports whether objects may be missing although nothing is damaged:
+// [ErrPartial], [ErrOutside].
+func (s *Snapshot) MayLack() bool { return s.objects.MayLack() }
 
 // holds reports whether a served ref, or HEAD, is of the object itself.
 func (s *Snapshot) holds(id ID) (bool, error) {

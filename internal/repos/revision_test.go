@@ -50,6 +50,7 @@ func tangled(t *testing.T, repo *gittest.Repo) (names []string) {
 
 // Every name with every suffix is what git takes it for.
 func TestRevisionsAreThoseOfGit(t *testing.T) {
+	gittest.Long(t)
 	repo, snap := one(t, repos.Options{})
 	names := tangled(t, repo)
 	suffixes := []string{

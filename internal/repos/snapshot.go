@@ -185,14 +185,11 @@ func (s *Snapshot) ref(name string, raw rawRef) (Ref, error) {
 		from = raw.peeled
 	}
 	commit, err := s.peel(from)
-	if errors.Is(err, ErrNotFound) && !errors.Is(err, errNotCommit) {
-		err = damage(raw.id, errors.New("a ref names it, but it is missing"))
-	}
-	if errors.Is(err, errNotCommit) {
-		err = nil
-	}
 	ref.Commit = commit
-	return ref, err
+	if errors.Is(err, errNotCommit) {
+		return ref, nil
+	}
+	return ref, missingIs(raw.id, "a ref names it, but it is missing", err)
 }
 
 // errNotCommit says that an id leads to a tree or a blob.
@@ -219,7 +216,7 @@ func (s *Snapshot) peel(id ID) (commit ID, err error) {
 				return ID{}, err
 			}
 		default:
-			return ID{}, s.notCommit(id)
+			return ID{}, s.notCommit(id, kind)
 		}
 	}
 	return ID{}, damage(id, errTagDepth)
@@ -237,12 +234,12 @@ func (s *Snapshot) tagTarget(id ID) (ID, error) {
 // notCommit is the verdict on a tree or a blob in the place of a commit. It is
 // compared with its id where that is no work, for one flipped bit makes another
 // kind of an object.
-func (s *Snapshot) notCommit(id ID) error {
+func (s *Snapshot) notCommit(id ID, kind objects.Type) error {
 	_, _, err := s.objects.ReadVerified(id, maxCommitBytes, nil)
 	if err != nil && !errors.Is(err, objects.ErrTooLarge) {
 		return domainError(err)
 	}
-	return errNotCommit
+	return &KindError{ID: id, tree: kind == objects.Tree}
 }
 
 // Commit reads a commit.

@@ -49,8 +49,17 @@ func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) ([]by
 // mustExist turns "not found" into damage for an object that another one names:
 // the path exists, its object does not.
 func mustExist(id ID, err error) error {
+	return missingIs(id, "is missing", err)
+}
+
+// missingIs is mustExist with the words for what is missing. It tells of a pack without an
+// index, in which the object may be.
+func missingIs(id ID, what string, err error) error {
+	if lacks := (*objects.NoIndexError)(nil); errors.As(err, &lacks) {
+		what += ", and " + lacks.Error()
+	}
 	if errors.Is(err, ErrNotFound) {
-		return damage(id, errors.New("is missing"))
+		return damage(id, errors.New(what))
 	}
 	return err
 }

@@ -51,14 +51,26 @@ func checksumOf(digest []byte) *binary.Checksum {
 // client or the server allows.
 var errAttachmentLimit = errors.New("the stream is larger than maxBinarySize")
 
+// ErrUnsized says that the size of a content is not known before its bytes are, which
+// bare attachments need.
+var ErrUnsized = errors.New("the size is not known before the bytes")
+
 // Attachments are those of one reply. A nil one has none, and room for none.
 type Attachments struct {
 	limit int64
+	bare  bool
 	list  []*Attachment
 }
 
-// NewAttachments makes room for contents of at most so many bytes each.
-func NewAttachments(limit int64) *Attachments { return &Attachments{limit: limit} }
+// NewAttachments makes room for contents of at most so many bytes each. Bare ones are
+// sent as the Binary Transfer RFC has them: nothing but bytes, of a size that the message
+// declares.
+func NewAttachments(limit int64, bare bool) *Attachments {
+	return &Attachments{limit: limit, bare: bare}
+}
+
+// Bare reports whether nothing but bytes may follow the message.
+func (a *Attachments) Bare() bool { return a != nil && a.bare }
 
 type keyAttachments struct{}
 
@@ -74,7 +86,8 @@ func AttachmentsOf(ctx context.Context) *Attachments {
 }
 
 // Add has the bytes of a content follow the reply, which then has to name the
-// stream. The content is the attachment's from now on, or closed where it fails.
+// stream. The content is the attachment's from now on, or closed where it fails. The
+// errors are [ErrUnsized], where the attachments are bare, and those of the content.
 func (a *Attachments) Add(ctx context.Context, content *Content) (*Attachment, error) {
 	err := a.admit(ctx, content)
 	if err != nil {
@@ -98,6 +111,9 @@ func (a *Attachments) admit(ctx context.Context, content *Content) error {
 	}
 	if err := content.Identify(ctx); err != nil {
 		return err
+	}
+	if a.bare && content.Size == UnknownSize {
+		return ErrUnsized
 	}
 	return a.refuse(content)
 }

@@ -143,7 +143,7 @@ func (s *Service) builder(principal access.Principal, uri, tag string) cache.Bui
 // and Digest are known then. It is for bytes that will be sent, and does nothing
 // where there is no cache; but a file is compared with its id.
 func (c *Content) Fetch(ctx context.Context) error {
-	if c.prove != nil {
+	if c.prove != nil || c.prepare != nil {
 		return c.Count(ctx)
 	}
 	if c.cached == nil || c.cached.entry != nil {

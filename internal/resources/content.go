@@ -60,6 +60,9 @@ type Content struct {
 	Immutable bool
 	// Streamable says that resources/stream serves it.
 	Streamable bool
+	// UnknownEncodings are those of [archive.Plan.UnknownEncodings]: files of the archive
+	// were to be converted to them, and are not.
+	UnknownEncodings []string
 	// Meta is shown to clients in _meta.
 	Meta map[string]any
 
@@ -69,7 +72,10 @@ type Content struct {
 	// that cannot be done.
 	writeRange func(ctx context.Context, w io.Writer, offset, length int64) error
 	// prove compares a file with its id; nil for all that is no file.
-	prove   func(ctx context.Context, begin func() io.Writer) (size int64, err error)
+	prove func(ctx context.Context, begin func() io.Writer) (size int64, err error)
+	// prepare makes what the bytes tell of, so that a failure is a reply; nil where that
+	// takes nothing.
+	prepare func(ctx context.Context) error
 	plan    *archive.Plan // of archives whose commit is here
 	held    []io.Closer   // in the order in which they are closed
 	extents *extents      // of archives, and of files
@@ -133,7 +139,7 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 	}
 	openers := map[Kind]opener{
 		Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive,
-		Signature: openSignature,
+		Signature: openSignature, Checksum: s.openChecksum,
 	}
 	return s.openWith(ctx, resource, openers[resource.Kind])
 }
@@ -161,11 +167,7 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 	AccountOf(ctx).Find(content.Commit)
 	content.mirror = repository
 	content.limits = s.options.Limits
-	switch {
-	case resource.Kind == Archive:
-		content.remember(s.extents)
-		s.connectCache(ctx, content)
-	case content.prove != nil:
+	if content.prove != nil {
 		content.remember(s.files)
 	}
 	content.held = append(content.held, snapshot)
@@ -211,6 +213,9 @@ func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 		return nil, errors.Join(err, siblings.Close())
 	}
 	content.held = []io.Closer{siblings}
+	content.limits = s.options.Limits
+	content.remember(s.extents)
+	s.connectCache(ctx, content)
 	return content, nil
 }
 
@@ -255,7 +260,22 @@ func (s *Service) planArchive(
 		content.Meta = map[string]any{metaCommit: content.Commit}
 	}
 	content.plan, content.write, content.writeRange = plan, plan.WriteTo, plan.WriteRange
-	return content, nil
+	return content, s.noteEncodings(ctx, content)
+}
+
+// noteEncodings tells the client, and the operator once, of encodings that are not known.
+func (s *Service) noteEncodings(ctx context.Context, content *Content) error {
+	names, first, err := content.plan.UnknownEncodings(ctx)
+	if len(names) == 0 || err != nil {
+		return err
+	}
+	content.UnknownEncodings = names
+	content.Meta[metaUnknownEncodings] = names
+	if first {
+		s.options.Logger.WarnContext(ctx, "files of an archive stay UTF-8: their working-tree-encoding is not known",
+			"repository", content.Repository, "uri", content.URI, "encodings", names)
+	}
+	return nil
 }
 
 // describedArchive is an archive by the id of what it is of. Nothing can be written of

@@ -28,6 +28,7 @@ const (
 	ReasonUnreadableRepo  Reason = "unreadable_repository"
 	ReasonIncompleteRepo  Reason = "incomplete_repository"
 	ReasonBusy            Reason = "busy"
+	ReasonCancelled       Reason = "cancelled"
 	ReasonInternal        Reason = "internal_error"
 )
 
@@ -78,6 +79,9 @@ var failures = []struct {
 	{repos.ErrQuarantined, ReasonCorruptRepo,
 		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
 			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
+	{repos.ErrLFS, ReasonCorruptRepo, "The mirror's file of a git-lfs object is not what the pointer in the commit " +
+		"says. Ask the operator to delete the file below lfs/objects and to fetch it again with git lfs fetch " +
+		"--all, or ask without lfs=content."},
 	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if " +
 		"it stays, ask the operator to run git fsck on the mirror."},
 	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not " +
@@ -95,7 +99,7 @@ var failures = []struct {
 	{errAttachmentLimit, ReasonTooLarge, "The stream is larger than maxBinarySize, the smaller of the client's " +
 		"and the server's. Declare a larger one, or ask the operator to raise --max-binary-bytes."},
 	{cache.ErrClosed, ReasonBusy, "The server is about to stop. Try again in a few seconds."},
-	{context.Canceled, ReasonInternal, "The request was cancelled."},
+	{context.Canceled, ReasonCancelled, "The request was cancelled."},
 }
 
 // AsError translates an error of the domain for the client.
@@ -123,6 +127,9 @@ func asError(err error) *Error {
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return &Error{Reason: ReasonURI, Message: sentence(syntax.Error()), Cause: err}
+	}
+	if other := (*repos.KindError)(nil); errors.As(err, &other) {
+		return &Error{Reason: ReasonNotFound, Message: sentence(other.Error()), Cause: err}
 	}
 	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
 		e := &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read " +

@@ -37,7 +37,7 @@ func StaleMeta(repository *repos.Repository) map[string]any {
 // isPinned reports whether a resource is the same for ever: ids name it.
 func (r Resource) isPinned() bool {
 	return isID(r.Revision) && (r.Options.Base == "" || isID(r.Options.Base)) &&
-		(r.Kind == Contents || r.Kind == Archive)
+		(r.Kind == Contents || r.isOfArchive())
 }
 
 func isID(revision string) bool {

@@ -20,11 +20,11 @@ func IsAbsence(err error) bool {
 	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
 }
 
-// Identity is another text when a file, a folder, an archive or a signature is
+// Identity is another string when a file, a folder, an archive, its checksum or a signature is
 // another one. It is found without reading them.
 func Identity(ctx context.Context, snapshot *repos.Snapshot, r Resource) (string, error) {
 	switch r.Kind {
-	case Archive:
+	case Archive, Checksum:
 		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
 	case Signature:
 		content, err := openSignature(ctx, snapshot, r)

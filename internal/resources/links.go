@@ -48,10 +48,20 @@ type hereKey struct{}
 func FromHere(ctx context.Context) context.Context { return context.WithValue(ctx, hereKey{}, true) }
 
 // CanLink reports whether links can be made for a request: its client must
-// reach what they lead to.
+// reach what they lead to. Its operator is told once where that is not known.
 func (s *Service) CanLink(ctx context.Context) bool {
 	l := s.options.Links
-	return l.Authority != nil && (!l.Local || ctx.Value(hereKey{}) != nil)
+	switch {
+	case l.Authority == nil:
+		return false
+	case !l.Local || ctx.Value(hereKey{}) != nil:
+		return true
+	}
+	s.unreached.Do(func() {
+		s.options.Logger.Warn("no links are made for clients that may come through a proxy or a tunnel: set " +
+			"--public-url to the address that they use")
+	})
+	return false
 }
 
 // address is where the client of a request reaches the server, without a slash
@@ -71,11 +81,12 @@ func (s *Service) LinkLifetime() time.Duration {
 	return s.options.Links.Lifetime
 }
 
-// DownloadLink makes a URL for one download of a content, by the principal only
-// unless that is "".
-func (s *Service) DownloadLink(
-	ctx context.Context, content *Content, principal string,
-) (url string, link links.Link, err error) {
+// DownloadLink makes a URL for one download of a content. Where the server knows who
+// asks, the URL is good together with the credentials of the same principal alone
+// (SEP-2532, section 3). A session is not what it is bound to: its id is no credential,
+// and neither WebSocket nor 2026-07-28 has one that a download could repeat.
+func (s *Service) DownloadLink(ctx context.Context, content *Content) (url string, link links.Link, err error) {
+	principal := access.PrincipalOf(ctx).ID
 	return s.link(ctx, content, links.Grant{
 		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principal, Bound: principal != "",
 	})

@@ -19,8 +19,8 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with " +
 			"fallback=full."
 	}
-	own := (*Error)(nil)
-	if errors.As(err, &own) || !errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrEmpty) {
+	if errors.As(err, new(*Error)) || errors.As(err, new(*repos.KindError)) || !errors.Is(err, repos.ErrNotFound) ||
+		errors.Is(err, repos.ErrEmpty) {
 		return ""
 	}
 	path, err := decodePath(rawPath)

@@ -122,6 +122,9 @@ func (c *Content) Measure(ctx context.Context) error {
 // server with the same encoder makes the same bytes, so that a download can be
 // resumed where it was never begun.
 func (c *Content) Count(ctx context.Context) error {
+	if c.prepare != nil {
+		return c.prepare(ctx)
+	}
 	if c.certain || c.extents == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package resources
 import (
 	"cmp"
 	"log/slog"
+	"sync"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
@@ -36,6 +37,8 @@ type Service struct {
 	options Options
 	extents *extents // of archives
 	files   *extents // apart, since many small files are read and few archives
+
+	unreached sync.Once // says that links are missing for want of a public URL
 }
 
 // New makes a service.

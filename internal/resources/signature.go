@@ -12,6 +12,9 @@ import (
 // where cgit looks for them.
 const signatureNotes = "refs/notes/signatures/"
 
+// signatureSuffix makes the name of an archive that of its detached signature.
+const signatureSuffix = ".asc"
+
 // openSignature finds the detached signature of an archive. It is somebody
 // else's word about the bytes that the archive's name stands for; nothing here
 // checks it.

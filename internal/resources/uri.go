@@ -33,6 +33,7 @@ const (
 	Contents              // [/refs/…|/sha/{sha}]/contents{/path*}
 	Archive               // /archive/{+ref}.{format}
 	Signature             // /archive/{+ref}.{format}.asc
+	Checksum              // /archive/{+ref}.{format}.sha256
 	Catalogue             // the names of all repositories
 )
 
@@ -182,14 +183,19 @@ func parseSHA(name, rest string, _ Namespace) (Resource, error) {
 	return Resource{Repository: name, Kind: Contents, Revision: sha, Path: path}, nil
 }
 
-// signatureSuffix makes the name of an archive that of its detached signature.
-const signatureSuffix = ".asc"
+// kindOfArchive splits the suffix of what there is beside an archive off the name of it.
+func kindOfArchive(name string) (Kind, string) {
+	if archive, ok := strings.CutSuffix(name, signatureSuffix); ok {
+		return Signature, archive
+	}
+	if archive, ok := strings.CutSuffix(name, checksumSuffix); ok {
+		return Checksum, archive
+	}
+	return Archive, name
+}
 
 func parseArchive(name, rest string, _ Namespace) (Resource, error) {
-	kind := Archive
-	if signed, ok := strings.CutSuffix(rest, signatureSuffix); ok {
-		kind, rest = Signature, signed
-	}
+	kind, rest := kindOfArchive(rest)
 	ref, format, ok := archive.SplitName(rest)
 	if !ok || strings.HasSuffix(ref, "/") {
 		return Resource{}, fmt.Errorf("no archive format: %w", repos.ErrNotFound)
@@ -200,7 +206,7 @@ func parseArchive(name, rest string, _ Namespace) (Resource, error) {
 // applyQuery takes the options of an archive, and those of lists.
 func (r *Resource) applyQuery(query []pair) error {
 	set := r.setListOption
-	if r.Kind == Archive {
+	if r.isOfArchive() {
 		set = r.Options.Set
 	}
 	for _, q := range query {
@@ -208,7 +214,7 @@ func (r *Resource) applyQuery(query []pair) error {
 			return fmt.Errorf("%w: %w", ErrURI, err)
 		}
 	}
-	if r.Kind != Archive {
+	if !r.isOfArchive() {
 		return nil
 	}
 	if err := r.Options.Check(); err != nil {
@@ -217,6 +223,9 @@ func (r *Resource) applyQuery(query []pair) error {
 	r.Options = r.Options.Canonical()
 	return nil
 }
+
+// isOfArchive reports whether the options of an archive decide the bytes.
+func (r Resource) isOfArchive() bool { return r.Kind == Archive || r.Kind == Checksum }
 
 // setListOption takes an option of a folder or a list, each at most once.
 func (r *Resource) setListOption(key, value string) error {
@@ -249,24 +258,23 @@ func (r Resource) String() string {
 		if r.Path != "" {
 			b.WriteString("/" + escape(r.Path, pathBytes))
 		}
-	case Archive:
+	case Archive, Signature, Checksum:
 		b.WriteString("/archive/" + r.archiveFile())
-	case Signature:
-		b.WriteString("/archive/" + r.archiveFile() + signatureSuffix)
 	}
 	b.WriteString(r.query())
 	return b.String()
 }
 
-// archiveFile is the last part of the URI of an archive.
+// archiveFile is the last part of the URI of an archive, or of what there is beside it.
 func (r Resource) archiveFile() string {
-	return escape(r.Revision, pathBytes) + "." + string(r.Options.Format)
+	beside := map[Kind]string{Signature: signatureSuffix, Checksum: checksumSuffix}[r.Kind]
+	return escape(r.Revision, pathBytes) + "." + string(r.Options.Format) + beside
 }
 
 // query has the options that are not at their default.
 func (r Resource) query() string {
 	var options [][2]string
-	if r.Kind == Archive {
+	if r.isOfArchive() {
 		options = r.Options.Values()
 	}
 	if r.All {

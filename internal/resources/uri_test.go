@@ -80,6 +80,8 @@ var accepted = map[string]Resource{
 		Options: archive.Options{Format: archive.TarGz, Profile: archive.ProfileArchive}},
 	"repo://a/archive/v1.0.tar.gz.asc": {Repository: "a", Kind: Signature, Revision: "v1.0",
 		Options: archive.Options{Format: archive.TarGz}},
+	"repo://a/archive/v1.0.tgz.sha256?path=x": {Repository: "a", Kind: Checksum, Revision: "v1.0",
+		Options: archive.Options{Format: archive.TarGz, Profile: archive.ProfileArchive, Paths: []string{"x"}}},
 	"repo://a/archive/v1.0.tar": {Repository: "a", Kind: Archive, Revision: "v1.0",
 		Options: archive.Options{Format: archive.Tar, Profile: archive.ProfileArchive}},
 	"repo://a/archive/v1.0.tar?prefix=x%2Fy/": {Repository: "a", Kind: Archive, Revision: "v1.0",

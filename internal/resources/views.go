@@ -18,11 +18,13 @@ import (
 
 // Keys of _meta.
 const (
-	MetaPrefix     = "io.github.repomcp/"
-	metaCommit     = MetaPrefix + "commit"
-	metaID         = MetaPrefix + "id"
-	metaMode       = MetaPrefix + "mode"
-	MetaStreamable = MetaPrefix + "streamable"
+	MetaPrefix = "io.github.repomcp/"
+	metaCommit = MetaPrefix + "commit"
+	metaID     = MetaPrefix + "id"
+	metaMode   = MetaPrefix + "mode"
+	// metaUnknownEncodings lists encodings that files of an archive were to be converted to.
+	metaUnknownEncodings = MetaPrefix + "unknownEncodings"
+	MetaStreamable       = MetaPrefix + "streamable"
 )
 
 // The JSON views. Times are RFC 3339 in the committer's zone; ids are full.

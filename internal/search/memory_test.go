@@ -13,6 +13,7 @@ import (
 // the bound is to be remembered: of files and folders without lines, of those with
 // some, of folders by their paths, and of long lines.
 func TestAnswersKeepToTheirBound(t *testing.T) {
+	gittest.Long(t)
 	const bound = 1 << 20
 	root := t.TempDir()
 	var files []gittest.File

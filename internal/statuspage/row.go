@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -20,9 +21,9 @@ type row struct {
 	Short          string // of Commit
 	// State says what is the matter where there is no commit.
 	State   string
-	Fetched time.Time // zero: FetchState says why
+	Fetched time.Time // zero where that is not known, or never was
 	Age     time.Duration
-	// FetchState says what is known where no time is.
+	// FetchState says what is the matter with the last fetch.
 	FetchState string
 	Downloads  []download
 }
@@ -35,7 +36,9 @@ const shortID = 10
 
 // newRow reads one repository.
 func newRow(repository *repos.Repository, base string, now time.Time) row {
-	r := row{Name: repository.Name(), Description: repository.Description()}
+	// A description of several lines is shown as one.
+	description := strings.Join(strings.Fields(repository.Description()), " ")
+	r := row{Name: repository.Name(), Description: cquote.Clean(description)}
 	r.addFetch(repository, now)
 	r.State = r.addHead(repository)
 	if r.Commit != "" {
@@ -65,7 +68,7 @@ func (r *row) addHead(repository *repos.Repository) (state string) {
 	if r.Branch, err = snapshot.DefaultBranch(); err != nil {
 		return stateOf(err)
 	}
-	r.Branch = strings.ToValidUTF8(r.Branch, "\uFFFD")
+	r.Branch = cquote.Clean(r.Branch)
 	head, err := snapshot.Head()
 	if err != nil {
 		return stateOf(err)
@@ -94,8 +97,6 @@ func (r *row) addFetch(repository *repos.Repository, now time.Time) {
 		r.Fetched, r.Age = last.At, now.Sub(last.At)
 	case last.State == repos.FetchUnfinished:
 		r.FetchState = "fetch unfinished"
-	default:
-		r.FetchState = "never fetched"
 	}
 }
 

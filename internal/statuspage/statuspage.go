@@ -5,7 +5,7 @@
 // # Promises
 //
 // What repositories say of themselves, their names, branches and descriptions, is text
-// and never markup. The page has no script and loads nothing; [Page.Policy] says so to
+// that can be seen, and never markup. The page has no script and loads nothing; [Page.Policy] says so to
 // the browser. A request opens at most [PageSize] repositories, however many there are.
 package statuspage
 
@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -101,7 +102,7 @@ type view struct {
 func (p *Page) Render(ctx context.Context, v Visit) ([]byte, error) {
 	shown := view{
 		Style: template.CSS(style), Version: p.options.Version, //nolint:gosec // it is our own file
-		Visitor:       access.PrincipalOf(ctx).ID,
+		Visitor:       cquote.Clean(access.PrincipalOf(ctx).ID),
 		Authenticates: p.options.Authentication, Tokens: p.options.Tokens, Base: v.Base, Endpoint: v.Base + v.Endpoint,
 	}
 	shown.Clients = instructions(shown.Endpoint, p.options.Tokens)

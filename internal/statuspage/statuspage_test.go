@@ -128,6 +128,16 @@ func TestRowsSayWhatThereIs(t *testing.T) {
 	if got := rows(page); !slices.Equal(got, want) {
 		t.Errorf("rows are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	var marked []string // as what somebody should look at; never to have fetched is no fault of a clone
+	for _, span := range all(page, "span") {
+		if attribute(span, "class") == "state" {
+			marked = append(marked, text(span))
+		}
+	}
+	if want := []string{"fetch unfinished", "empty", "HEAD names no branch that exists", "cannot be read",
+		"a format that is not read"}; !slices.Equal(marked, want) {
+		t.Errorf("marked are %q, want %q", marked, want)
+	}
 	if got, want := attribute(all(page, "time")[0], "datetime"), when.UTC().Format(time.RFC3339); got != want {
 		t.Errorf("fetched at %s, want %s", got, want)
 	}
@@ -144,15 +154,17 @@ func TestHostileNamesAreText(t *testing.T) {
 		`<script>alert(1)</script>`, `"><img/src=x/onerror=alert(1)>`, `'onmouseover='alert(1)`,
 		`</title><script>1</script>`,
 		`</style><style>*{display:none}`, `{{.Style}}`, `javascript:alert(1)`, `&lt;b&gt;`, "\u202eevil", `]]><!--`,
+		"\x1b[31mred", "no\u200bthing", "two\nlines",
 	}
 	for i, name := range hostile {
 		repo := gittest.At(t, filepath.Join(root, fmt.Sprintf("r%02d.git", i)))
 		repo.Commit("main", gittest.Regular("f", "1\n"))
 		write(t, filepath.Join(repo.Dir, "description"), name)
-		branch := "refs/heads/" + strings.NewReplacer(":", "_", "*", "_", "[", "_", "{", "(").Replace(name)
+		branch := "refs/heads/" + strings.NewReplacer(":", "_", "*", "_", "[", "_", "{", "(", "\x1b", "_", "\n", "_").Replace(name)
 		repo.SetRef(branch, repo.Git("rev-parse", "main"))
 		write(t, filepath.Join(repo.Dir, "HEAD"), "ref: "+branch+"\n")
 	}
+	const unseen = "\u202e\x1b\u200b"
 	// What a name may have.
 	odd := "group/ünï+x~1@y=z,!"
 	gittest.At(t, filepath.Join(root, odd+".git")).Commit("main", gittest.Regular("f", "1\n"))
@@ -180,6 +192,9 @@ func TestHostileNamesAreText(t *testing.T) {
 		if got := attribute(all(page, "input")[0], "value"); got != query {
 			t.Errorf("%q is searched for, and is shown as %q", query, got)
 		}
+		if visitor := text(all(page, "strong")[0]); strings.ContainsAny(visitor, unseen) {
+			t.Errorf("the visitor is shown as %q", visitor)
+		}
 		if query != "" {
 			continue
 		}
@@ -188,8 +203,14 @@ func TestHostileNamesAreText(t *testing.T) {
 			t.Fatalf("%d rows", len(shown))
 		}
 		for i, name := range hostile {
+			name = strings.NewReplacer("\u202e", "\uFFFD", "\x1b", "\uFFFD", "\u200b", "\uFFFD", "\n", " ").Replace(name)
 			if !strings.Contains(shown[i+1], name) {
-				t.Errorf("row %d has not %q: %s", i, name, shown[i+1])
+				t.Errorf("row %d has not %q: %q", i, name, shown[i+1])
+			}
+		}
+		for _, row := range shown {
+			if strings.ContainsAny(row, unseen) {
+				t.Errorf("%q changes how what is around it is seen", row)
 			}
 		}
 		if got, want := attribute(all(page, "a")[0], "href"), base+

@@ -2,7 +2,9 @@ package stdio
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/mcp"
@@ -51,12 +53,44 @@ func (c *chunks) Abort(ctx context.Context, words string) error {
 // Close implements [duplex.Stream].
 func (c *chunks) Close() {}
 
-// put writes a chunk. When ctx ends meanwhile somebody may still read the buffer,
-// and so no other chunk follows.
+// put writes a chunk.
 func (c *chunks) put(ctx context.Context, chunk binary.Chunk) error {
 	c.buffer = chunk.Append(c.buffer[:0])
-	_, err := wait(ctx, func() (int, error) { return c.pipes.out.Write(c.buffer) })
-	return c.pipes.endIf(ctx, err)
+	return c.pipes.put(ctx, c.buffer)
+}
+
+// put writes bytes between two messages. When ctx ends meanwhile they may still be
+// read, and so they must not be changed then: nothing else follows.
+func (p *pipes) put(ctx context.Context, b []byte) error {
+	_, err := wait(ctx, func() (int, error) { return p.out.Write(b) })
+	return p.endIf(ctx, err)
+}
+
+// Bare implements [duplex.Transport].
+func (p *pipes) Bare(ctx context.Context, declared binary.Ref) (io.Writer, error) {
+	return &bareBytes{ctx: ctx, pipes: p}, p.put(ctx, binary.AppendBareHeader(nil, declared))
+}
+
+// Fail implements [duplex.Transport].
+func (p *pipes) Fail(err error) { p.end(fmt.Errorf("a stream broke in the middle: %w", err)) }
+
+// bareBytes writes the bytes of a stream as they are.
+type bareBytes struct {
+	ctx    context.Context
+	pipes  *pipes
+	buffer []byte
+}
+
+// Write implements [io.Writer].
+func (w *bareBytes) Write(b []byte) (written int, err error) {
+	for piece := range slices.Chunk(b, binary.MaxChunkData) {
+		w.buffer = append(w.buffer[:0], piece...)
+		if err := w.pipes.put(w.ctx, w.buffer); err != nil {
+			return written, err
+		}
+		written += len(piece)
+	}
+	return written, nil
 }
 
 func (c *chunks) notify(ctx context.Context, message []byte) error {

@@ -63,7 +63,12 @@ func (r *taker) hangUp() { close(r.outgoing) }
 
 func take(p *peer, version, capability string) *taker {
 	p.t.Helper()
-	r := &taker{p, version, `{"binaryTransfer":` + capability + `}`, make(map[binary.StreamID]*inbound),
+	return takeAs(p, version, `{"extensions":{"io.github.repomcp/binary-transfer":`+capability+`}}`)
+}
+
+func takeAs(p *peer, version, capabilities string) *taker {
+	p.t.Helper()
+	r := &taker{p, version, capabilities, make(map[binary.StreamID]*inbound),
 		make(map[string]message), nil, make(chan string, 100)}
 	go func() {
 		defer func() { _ = p.in.Close() }() // of a pipe, it does not fail
@@ -291,8 +296,10 @@ func TestChunksTakeTurns(t *testing.T) {
 	r.ask(1, fileURI)
 	r.ask(2, fileURI)
 	first, second := r.named(1), r.named(2)
-	for id := range 10 {
+	for id := range 10 { // at once, or a busy machine may take a stream's time for each
 		r.send(r.request(10+id, "resources/templates/list", ""))
+	}
+	for id := range 10 {
 		if m := r.reply(10 + id); m.Result == nil || first.over() && second.over() {
 			t.Fatalf("%d answers came beside 2 x 8 MiB: %.300s", id, m.raw)
 		}
@@ -409,6 +416,7 @@ func TestTheEndWaitsForStreams(t *testing.T) {
 
 // A reader in another language, of pipes to the server itself.
 func TestPythonReadsChunks(t *testing.T) {
+	gittest.Long(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed")
@@ -485,6 +493,7 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // A file of 64 MiB costs less than a thousandth more on the pipe.
 func TestChunksCostLittle(t *testing.T) {
+	gittest.Long(t)
 	const size = 64 << 20
 	source, sink := io.Pipe()
 	out := &counting{Writer: sink}

@@ -112,6 +112,7 @@ func TestWhatIsNoMessageLosesNothing(t *testing.T) {
 		{"[" + ping(1, 0) + "]\n", -32600},
 		{"17\n", -32600},
 		{rpc(sessionVersion, 1, "tools/list", nil) + "\n", -32600}, // before initialize
+		{strings.Replace(ping(1, 0), modernVersion, "2026-07-27", 1) + "\n", -32022},
 		{ping(1, most-len(ping(1, 0))) + "\n", 0},
 		{ping(1, most-len(ping(1, 0))) + "\r\n", 0},
 		{ping(1, most-len(ping(1, 0))+1) + "\n", -32600},
@@ -123,10 +124,10 @@ func TestWhatIsNoMessageLosesNothing(t *testing.T) {
 			t.Errorf("%d: %.300s", i, m.raw)
 		}
 	}
-	// The last message needs no end of line.
-	p.send(ping(7, 0))
+	// The last message needs no end of line. Its id is beyond the integers that a floating point number has.
+	p.send(strings.Replace(ping(7, 0), `"id":7`, `"id":9007199254740993`, 1))
 	_ = p.in.Close()
-	if m := p.next(); string(m.ID) != "7" || m.Result == nil {
+	if m := p.next(); string(m.ID) != "9007199254740993" || m.Result == nil {
 		t.Error(m.raw)
 	}
 	if err := p.end(); err != nil {

@@ -2,23 +2,17 @@ package telemetry
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
+	"net/url"
 	"strings"
 	"testing"
-
-	"go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
 func TestNothingIsSentUnlessItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"
-	damaged := filepath.Join(t.TempDir(), "damaged.pem")
-	if err := os.WriteFile(damaged, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		variables       string // name=value, with blanks between
 		traces, metrics bool
@@ -38,16 +32,8 @@ func TestNothingIsSentUnlessItIsAskedFor(t *testing.T) {
 		{"OTEL_METRICS_EXPORTER=prometheus,otlp", false, true, ""},
 		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://localhost/x", true, false, ""},
 		{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=https://localhost/x", false, true, ""},
-		{endpoint + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc", false, false, "only http/protobuf is spoken"},
-		{endpoint + " OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/json", false, true, "only http/protobuf is spoken"},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318", false, false, "is no address"},
-		{endpoint + " OTEL_EXPORTER_OTLP_TIMEOUT=10s", false, false, "milliseconds"},
-		{endpoint + " OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=0", true, false, "milliseconds"},
-		{endpoint + " OTEL_EXPORTER_OTLP_COMPRESSION=zstd", false, false, "neither gzip nor none"},
-		{endpoint + " OTEL_EXPORTER_OTLP_HEADERS=key=canary%zz", false, false, "percent-encoded"},
-		{endpoint + " OTEL_EXPORTER_OTLP_CERTIFICATE=/none/canary.pem", false, false, "OTEL_EXPORTER_OTLP_CERTIFICATE"},
-		{endpoint + " OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE=" + damaged, false, true, "has no certificate"},
-		{endpoint + " OTEL_EXPORTER_OTLP_CLIENT_KEY=/none/key", false, false, "_CLIENT_KEY"},
+		{endpoint + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc", false, false, "only http/protobuf is sent"},
+		{endpoint + " OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/json", false, true, "only http/protobuf is sent"},
 	} {
 		variables := make(map[string]string)
 		for pair := range strings.FieldsSeq(c.variables) {
@@ -59,7 +45,7 @@ func TestNothingIsSentUnlessItIsAskedFor(t *testing.T) {
 			value, ok := variables[name]
 			return value, ok
 		}, slog.New(slog.NewTextHandler(&logged, nil)))
-		traces, metrics := s != nil && s.traces != nil, s.Metrics()
+		traces, metrics := s != nil && s.traces, s.Metrics()
 		if traces != c.traces || metrics != c.metrics || (s == nil) != (!traces && !metrics) {
 			t.Errorf("%s: traces %v, metrics %v", c.variables, traces, metrics)
 		}
@@ -70,25 +56,32 @@ func TestNothingIsSentUnlessItIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestTemporalityIsChosen(t *testing.T) {
+// A key can be in the address.
+func TestTheAddressIsNotLogged(t *testing.T) {
 	t.Parallel()
-	for preference, want := range map[string]metricdata.Temporality{
-		"": metricdata.CumulativeTemporality, "cumulative": metricdata.CumulativeTemporality,
-		"Delta": metricdata.DeltaTemporality, "lowmemory": metricdata.DeltaTemporality,
-		"other": metricdata.CumulativeTemporality,
-	} {
-		s := Read(func(name string) (string, bool) {
-			switch name {
-			case "OTEL_METRICS_EXPORTER":
-				return "otlp", true
-			case "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE":
-				return preference, true
-			}
-			return "", false
-		}, slog.New(slog.DiscardHandler))
-		if got := (metricExporter{temporality: s.temporality}).Temporality(
-			metric.InstrumentKindHistogram); got != want {
-			t.Errorf("%q: %v, want %v", preference, got, want)
-		}
+	var logged bytes.Buffer
+	c := &complaints{logger: slog.New(slog.NewTextHandler(&logged, nil))}
+	c.Handle(fmt.Errorf("traces export: %w", &url.Error{
+		Op: "Post", URL: "http://127.0.0.1:1/canary?key=canary", Err: errors.New("connection refused"),
+	}))
+	if !strings.Contains(logged.String(), "connection refused") || strings.Contains(logged.String(), "canary") {
+		t.Errorf("logged %s; want the cause and not the address", &logged)
+	}
+}
+
+func TestFailuresAreLoggedNowAndThen(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	c := &complaints{logger: slog.New(slog.NewTextHandler(&logged, nil))}
+	for range 100 {
+		c.Handle(errors.New("no"))
+	}
+	if n := strings.Count(logged.String(), "\n"); n != 1 {
+		t.Errorf("%d lines, want 1", n)
+	}
+	c.last = c.last.Add(-2 * logEvery)
+	c.Handle(errors.New("again"))
+	if n := strings.Count(logged.String(), "\n"); n != 2 || !strings.Contains(logged.String(), "not_logged=99") {
+		t.Errorf("%d lines, want 2, the last with not_logged=99: %s", n, &logged)
 	}
 }

@@ -3,14 +3,19 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/url"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -48,34 +53,37 @@ type Telemetry struct {
 	operations metric.Float64Histogram
 	sessions   metric.Float64Histogram
 	shutdowns  []func(context.Context) error
-	leave, end context.CancelFunc
 }
 
-// Start begins. The SDK reads the variables of its samplers, limits and intervals from
-// the environment of the process, and has one place for the whole process where it
-// tells of failures, which is taken.
+// Start begins. The SDK reads the variables of its exporters, samplers, limits and
+// intervals from the environment of the process. It has one place for the whole process
+// where it tells of failures, which Start takes.
 func Start(options Options) (*Telemetry, error) {
 	ctx := context.Background()
-	leaving, leave := context.WithCancel(ctx)
-	left, end := context.WithCancel(ctx)
-	t := &Telemetry{tracer: noop.NewTracerProvider().Tracer(scope), leave: leave, end: end}
 	otel.SetErrorHandler(&complaints{logger: options.Logger})
+	otel.SetLogger(logr.FromSlogHandler(options.Logger.Handler()))
 	about, err := resource.New(ctx, resource.WithService(), resource.WithTelemetrySDK(), resource.WithAttributes(
 		attribute.String("service.name", serviceName), attribute.String("service.version", options.Version),
 	), resource.WithFromEnv())
 	if err != nil {
 		options.Logger.Warn("what the environment says of the service is not all sent", "error", err)
 	}
-	agent := serviceName + "/" + options.Version
-	if to := options.Settings.traces; to != nil {
-		provider := sdktrace.NewTracerProvider(
-			sdktrace.WithBatcher(spanExporter{newClient(to, agent, leaving, left)}), sdktrace.WithResource(about))
+	t := &Telemetry{tracer: noop.NewTracerProvider().Tracer(scope)}
+	if options.Settings.traces {
+		exporter, err := otlptracehttp.New(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("sending traces: %w", err)
+		}
+		provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 		t.tracer = provider.Tracer(scope, trace.WithInstrumentationVersion(options.Version))
 		t.shutdowns = append(t.shutdowns, provider.Shutdown)
 	}
 	reader := []sdkmetric.Option{sdkmetric.WithResource(about)}
-	if to := options.Settings.metrics; to != nil {
-		exporter := metricExporter{newClient(to, agent, leaving, left), options.Settings.temporality}
+	if options.Settings.metrics {
+		exporter, err := otlpmetrichttp.New(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("sending metrics: %w", err)
+		}
 		var more []sdkmetric.PeriodicReaderOption
 		if options.Gatherer != nil {
 			more = append(more, sdkmetric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(options.Gatherer))))
@@ -101,10 +109,8 @@ func (t *Telemetry) instruments(meter metric.Meter) error {
 	return errors.Join(operations, sessions)
 }
 
-// Close sends what is left, for as long as a collector answers and at most
-// flushTimeout, and ends what runs in the background.
+// Close sends what is left, within flushTimeout, and ends what runs in the background.
 func (t *Telemetry) Close() {
-	t.leave()
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	var running sync.WaitGroup
@@ -116,7 +122,6 @@ func (t *Telemetry) Close() {
 		})
 	}
 	running.Wait()
-	t.end()
 }
 
 // complaints logs what could not be done, at most once in logEvery.
@@ -132,6 +137,9 @@ type complaints struct {
 func (c *complaints) Handle(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		err = of.Err // the address may have a key in it
+	}
 	now := time.Now()
 	if !c.last.IsZero() && now.Sub(c.last) < logEvery {
 		c.more++

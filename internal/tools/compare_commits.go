@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -63,6 +64,9 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 
 // sides finds the commits, and notes how they stand to each other.
 func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommits, err error) {
+	if strings.Contains(a.base, "..") {
+		return c, say("The argument base is a range. Give its ends as base and head.")
+	}
 	if c.base, err = v.commit(ctx, revision{ref: a.base}); err != nil {
 		return c, err
 	}

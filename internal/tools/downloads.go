@@ -147,17 +147,21 @@ func (f file) attachFile(ctx context.Context, attachments *resources.Attachments
 		return err
 	}
 	f.note("They follow this result as the stream %s.", attached.Stream)
-	f.files = append(f.files, attachedContent(uri, attached))
+	f.files = append(f.files, attachedContent(uri, attached, attachments.Bare()))
 	return nil
 }
 
-// attachedContent is a block of the kind that the type is of.
-func attachedContent(uri string, attached *resources.Attachment) mcp.Content {
+// attachedContent is a block of the kind that the type is of. For what is neither an
+// image nor a sound the RFC has a kind of its own, and MCP embedded resources.
+func attachedContent(uri string, attached *resources.Attachment, bare bool) mcp.Content {
 	block := attachment{Meta: ofRepository(), TransferMode: transferBinary}
 	kind, _, _ := strings.Cut(attached.MIMEType, "/")
-	if kind == "image" || kind == "audio" {
+	switch {
+	case kind == "image" || kind == "audio":
 		block.Type, block.attachedBytes = kind, &attachedBytes{"", attached.MIMEType, attached.Ref}
-	} else {
+	case bare:
+		block.Type, block.attachedBytes = "blob", &attachedBytes{uri, attached.MIMEType, attached.Ref}
+	default:
 		block.Type, block.Resource = "resource", &attachedBytes{uri, attached.MIMEType, attached.Ref}
 	}
 	return block

@@ -51,6 +51,9 @@ var failures = []struct {
 	{repos.ErrQuarantined, false,
 		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
 			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
+	{repos.ErrLFS, true,
+		"The mirror's file of a git-lfs object is not what the pointer in the commit says. Ask the operator to " +
+			"delete the file below lfs/objects and to fetch it again with git lfs fetch --all, or ask without lfs."},
 	{repos.ErrCorrupt, true,
 		"The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git " +
 			"fsck on the mirror."},
@@ -72,7 +75,7 @@ var failures = []struct {
 			glob.MaxAlternatives)},
 	{repos.ErrUnborn, false,
 		"HEAD of the repository names a branch that does not exist, while others do. Give ref: see list_branches."},
-	{repos.ErrEmpty, false, "The repository has no commits yet."},
+	{repos.ErrEmpty, false, "The repository has no commits yet. Find others with search_repositories."},
 	{archive.ErrLimit, false,
 		"The archive is larger than this server allows. Take less with paths, or ask the operator to " +
 			"raise its limits."},
@@ -115,7 +118,10 @@ func words(err error) (text string, unexpected bool) {
 			". Ask again without base, or with fallback=full.", false
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
-		return strings.ToUpper(syntax.Error()[:1]) + line(syntax.Error()[1:]) + ".", false
+		return sentence(syntax), false
+	}
+	if other := (*repos.KindError)(nil); errors.As(err, &other) {
+		return sentence(other), false
 	}
 	if errors.Is(err, archive.ErrOption) {
 		return "The arguments make no archive: " + line(err.Error()) + ".", false
@@ -126,6 +132,11 @@ func words(err error) (text string, unexpected bool) {
 		}
 	}
 	return "Internal error. Try again; the operator finds the cause in the server's log.", true
+}
+
+// sentence returns the text of an error that is written for callers.
+func sentence(err error) string {
+	return strings.ToUpper(err.Error()[:1]) + line(err.Error()[1:]) + "."
 }
 
 // isAbsent reports whether the error says that something is not there, and not that it

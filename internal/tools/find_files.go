@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -98,7 +99,7 @@ func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]str
 		return nil, err
 	}
 	if !folder.Mode.IsDir() {
-		return nil, say("%s is a %s, not a folder.", quote(name), kindOf(folder.Mode))
+		return nil, say("%s is a %s, not a folder. Read it with get_file_contents.", quote(name), kindOf(folder.Mode))
 	}
 	below := len(name)
 	if below > 0 {
@@ -173,11 +174,17 @@ func (a findArguments) rank(paths []string) {
 	})
 }
 
+// lineSuffix is how programs write a line behind a path.
+var lineSuffix = regexp.MustCompile(`(:|#L)[0-9][-:L0-9]*$`)
+
 // alike suggests paths that end like one that is not there, as a sentence with a blank
 // before it.
 func (v *visit) alike(ctx context.Context, at found, missing string) string {
-	const otherwise = " Look for it with find_files."
-	name := strings.ToLower(path.Base(missing))
+	otherwise := " Look for it with find_files."
+	if strings.ContainsAny(missing, "*?[") {
+		otherwise = " Files are found by pattern with find_files and glob."
+	}
+	name := strings.ToLower(path.Base(lineSuffix.ReplaceAllString(missing, "")))
 	var paths []string
 	root := entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}
 	err := v.walk(ctx, root, true, func(e entry) bool {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/cquote"
 )
 
 // FuzzQuote: a name that is shown has nothing that is not seen, and is the same name
@@ -13,10 +15,10 @@ func FuzzQuote(f *testing.F) {
 	f.Add("evil\u202egpj.exe\n\x1b[31m\xff\"")
 	f.Fuzz(func(t *testing.T, name string) {
 		shown := quote(name)
-		if !utf8.ValidString(shown) || strings.ContainsFunc(shown, unseen) {
+		if !utf8.ValidString(shown) || strings.ContainsFunc(shown, cquote.Unseen) {
 			t.Fatalf("%q is shown as %q", name, shown)
 		}
-		if back, ok := unquote(shown); name != "" && len(name) < maxNameBytes/4 && (!ok || back != name) {
+		if back, ok := unquote(shown); name != "" && len(name) < cquote.MaxShown/4 && (!ok || back != name) {
 			t.Fatalf("%q is shown as %q, and read as %q, %v", name, shown, back, ok)
 		}
 		if back, ok := unquote(name); ok && !strings.HasPrefix(name, `"`) && back != name {

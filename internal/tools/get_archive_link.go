@@ -42,7 +42,7 @@ var optionHints = map[string]string{
 	"exclude":    "Git pathspecs to leave out.",
 	"prefix":     "Put before every path, such as hello/.",
 	"strip":      "Take only this folder, without its name.",
-	"profile":    "archive: as git archive (.gitattributes apply); full: as stored.",
+	"profile":    "archive: as git archive; full: as stored; worktree: checked out.",
 	"base":       "Only what differs from this revision.",
 	"fallback":   "full: everything where a difference is not possible.",
 	"lfs":        "content: fill in git-lfs files; pointers: leave them.",

@@ -69,7 +69,8 @@ func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
 		return err
 	}
 	if e.Mode.IsDir() || e.Mode.IsGitlink() {
-		return say("%s is a %s, not a file.", quote("/"+e.path), kindOf(e.Mode))
+		return say("%s is a %s, not a file. See what is in it with get_repository_tree.", quote("/"+e.path),
+			kindOf(e.Mode))
 	}
 	a.start = max(a.start, 1)
 	last := a.start + maxBlamedLines - 1

@@ -26,7 +26,8 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	shown, repository := quote(clip(name)), quote(v.name())
 	ref, err := v.snapshot.Ref("refs/tags/" + name)
 	if isAbsent(err) {
-		return say("There is no tag %s in %s. Find tags with list_tags and query.", shown, repository)
+		return say("There is no tag %s in %s.%s Find tags with list_tags and query.", shown, repository,
+			didYouMean(v.similar(name, tags)))
 	}
 	if err != nil {
 		return err

@@ -186,6 +186,7 @@ func TestMessagesAreThoseOfGit(t *testing.T) {
 }
 
 func TestComparisonsAreThoseOfGit(t *testing.T) {
+	gittest.Long(t)
 	s := open(t, samples)
 	compared := 0
 	for _, repository := range []string{"hello", "history", "refs", "trunk"} {

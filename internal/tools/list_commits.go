@@ -123,7 +123,7 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 	case page.Next != "":
 		v.note("%s. Go on with the same arguments and cursor=%s", plural(len(items), "commit"), page.Next)
 	case len(items) == 0:
-		v.note("No commit fits, or there are no more.")
+		v.note("No commit fits, or there are no more. Leave out an argument that selects, or take another ref.")
 		v.noteMissing(ctx, of.head, options.Paths)
 	}
 	if page.Unsearched > 0 {

@@ -106,7 +106,7 @@ func (v *visit) listRefs(
 			return err
 		}
 		if len(refs) == 0 {
-			v.note("None of the %d %s of %s fits.", count, kind, quote(name))
+			v.note("None of the %d %s of %s fits. Leave out query or contains to see them.", count, kind, quote(name))
 		}
 	}
 	start, end, err := a.window(len(refs))

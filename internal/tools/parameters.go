@@ -231,7 +231,31 @@ func (p *parameters) refuseUnknown(values map[string]any) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	hint := didYouMean(spelling.Closest(clip(unknown[0]), known, 1))
-	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint,
+	name := clip(unknown[0])
+	meant := slices.DeleteFunc(strings.Fields(synonyms[spelling.Fold(name)]),
+		func(name string) bool { return !slices.Contains(known, name) })
+	if len(meant) == 0 {
+		meant = spelling.Closest(name, known, 1)
+	}
+	return say("There is no argument %s.%s This tool has: %s.", quote(name), didYouMean(meant),
 		strings.Join(known, ", "))
+}
+
+// synonyms are names that other tools have for arguments, folded, with those that may mean
+// the same here.
+var synonyms = map[string]string{
+	"q": "query grep", "text": "query grep", "search": "query grep", "keyword": "query grep", "message": "grep",
+	"pattern": "glob query grep", "regex": "query grep", "regexp": "query grep",
+	"limit": "end_line perPage", "count": "perPage", "max": "perPage", "maxresults": "perPage", "first": "perPage",
+	"offset": "start_line page cursor", "page": "cursor", "after": "cursor since", "before": "until",
+	"line": "start_line", "lines": "start_line end_line", "linerange": "start_line end_line",
+	"viewrange": "start_line end_line", "range": "start_line base", "from": "base since", "to": "head until",
+	"basehead": "base head", "startdate": "since", "enddate": "until",
+	"file": "path paths", "filename": "path paths", "filepath": "path paths", "dir": "path paths",
+	"directory": "path paths", "folder": "path paths", "path": "paths", "paths": "path",
+	"repository": "repo", "reponame": "repo", "project": "repo", "org": "repo", "user": "repo",
+	"name": "tag query repo", "branch": "ref head", "revision": "ref head", "rev": "ref head", "tag": "ref head",
+	"commit": "ref head", "commitsha": "ref head", "commitid": "ref head", "hash": "ref head",
+	"depth": "recursive", "maxdepth": "recursive", "diff": "detail", "includediff": "detail", "patch": "detail",
+	"stat": "detail", "ignorecase": "case case_sensitive",
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -169,7 +170,8 @@ func (a revision) isPinned() bool {
 // commitName returns what names the commit, "" for the default branch.
 func (a revision) commitName() string { return cmp.Or(a.sha, unquoteName(a.ref)) }
 
-// commonDefaultBranches are default branches that agents name without having looked.
+// commonDefaultBranches are default branches that agents name without having looked. A
+// full or a longer name is never taken for another branch.
 var commonDefaultBranches = []string{"main", "master"}
 
 // found is a commit that was resolved, with its names.
@@ -213,10 +215,10 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		v.noteHiddenBranch(f.ref)
 		return f, nil
 	}
-	if !errors.Is(err, repos.ErrNotFound) {
+	if !errors.Is(err, repos.ErrNotFound) || errors.As(err, new(*repos.KindError)) {
 		return found{}, err
 	}
-	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
+	if slices.Contains(commonDefaultBranches, f.ref) {
 		return v.useDefaultBranch(ctx, f)
 	}
 	err = v.noRevision(f.ref)
@@ -232,19 +234,35 @@ const refreshed = "The mirror is older than it should be, and is being refreshed
 // noRevision returns the error for a branch, tag or commit that is not there, with
 // similar names.
 func (v *visit) noRevision(ref string) error {
-	var known []string
-	if refs, err := v.snapshot.Refs(); err == nil { // without them the error says less
-		for _, r := range slices.Concat(branches(refs), tags(refs)) {
-			known = append(known, shortName(r))
-		}
-	}
 	short := ref
 	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
 		short = strings.TrimPrefix(short, prefix)
 	}
+	hint := didYouMean(v.similar(short, func(refs []repos.Ref) []repos.Ref {
+		return slices.Concat(branches(refs), tags(refs))
+	}))
+	if hint == "" && commitDigits.MatchString(ref) {
+		hint = " Only commits that a branch or tag leads to are served."
+	}
+	without := "the default branch"
+	if branch, err := v.snapshot.DefaultBranch(); err == nil && branch != "" {
+		without += " " + quote(branch)
+	}
 	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, "+
-		"it is the default branch.",
-		quote(clip(ref)), v.name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
+		"it is %s.", quote(clip(ref)), v.name(), hint, without)
+}
+
+// commitDigits are an object id, or its beginning.
+var commitDigits = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
+
+// similar returns the refs among those that choose returns that a wrong name may mean.
+func (v *visit) similar(name string, choose func([]repos.Ref) []repos.Ref) []string {
+	var known []string
+	refs, _ := v.snapshot.Refs() // without them nothing is suggested
+	for _, ref := range choose(refs) {
+		known = append(known, shortName(ref))
+	}
+	return spelling.Closest(clip(name), known, maxSuggested)
 }
 
 func (v *visit) useDefaultBranch(ctx context.Context, f found) (found, error) {

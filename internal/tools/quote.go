@@ -1,19 +1,13 @@
 package tools
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
-	// maxNameBytes is how much of a name is shown: the longest path of Linux. A
-	// tree can hold names of megabytes.
-	maxNameBytes = 4096
 	// maxLineBytes is how much of a subject or of a person's name is shown: more
 	// than anybody means to write in one line.
 	maxLineBytes = 1000
@@ -21,65 +15,8 @@ const (
 	maxEchoBytes = 200
 )
 
-// quote makes a name safe to show in a line: of a path, a ref or whatever else a
-// repository calls something. Most names are left as they are. One with a quote, a
-// backslash, a blank at an end, bytes that are no UTF-8, or characters that are
-// not seen or change how others are seen is put in double quotes, with C's
-// escapes and bytes in octal, as git quotes paths (core.quotePath of
-// git-config(1)). So "\342\200\256" is U+202E, which would turn the rest of the line
-// around.
-//
-// [unquote] returns the exact name again, unless it takes more than 4096 bytes in
-// this form: then the rest is left out, and its length is shown.
-func quote(name string) string {
-	shown, left := name[:min(len(name), maxNameBytes)], ""
-	if !isPlain(shown) {
-		shown, left = escape(shown)
-	}
-	if left != "" || len(name) > maxNameBytes {
-		shown += fmt.Sprintf("… (%d bytes)", len(name))
-	}
-	return shown
-}
-
-// escape puts a name in quotes, and returns what of it had no room.
-func escape(name string) (quoted, left string) {
-	var b strings.Builder
-	b.WriteByte('"')
-	for len(name) > 0 && b.Len() < maxNameBytes {
-		r, size := utf8.DecodeRuneInString(name)
-		if r == '"' || r == '\\' || r == utf8.RuneError && size == 1 || unseen(r) {
-			for i := range size {
-				b.Write(cquote.AppendByte(nil, name[i]))
-			}
-		} else {
-			b.WriteRune(r)
-		}
-		name = name[size:]
-	}
-	b.WriteByte('"')
-	return b.String(), name
-}
-
-func isPlain(name string) bool {
-	if name == "" || name[0] == ' ' || name[len(name)-1] == ' ' || !utf8.ValidString(name) {
-		return false
-	}
-	return !strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '\\' || unseen(r) })
-}
-
-// ignorable are characters that are not seen although they are no control or
-// format characters: fillers, variation selectors and the like.
-var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
-
-const brailleBlank = '\u2800'
-
-// unseen reports whether a character of a name must be escaped: control, format
-// (bidirectional and zero-width ones among them), private and unassigned ones,
-// blanks but the common one, and what is drawn as nothing.
-func unseen(r rune) bool {
-	return !unicode.IsPrint(r) || unicode.IsOneOf(ignorable, r) || r == brailleBlank
-}
+// quote makes a name safe to show in a line, see [cquote.Name].
+func quote(name string) string { return cquote.Name(name) }
 
 // unquote undoes [quote]. What does not begin with a double quote is a name as
 // it is; what begins with one and was not made by quote is refused.
@@ -103,12 +40,7 @@ func clean(text string) string {
 	if len(text) > maxLineBytes {
 		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
 	}
-	return strings.Map(func(r rune) rune {
-		if unseen(r) && r != '\t' {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	return cquote.Clean(text)
 }
 
 // clip shortens an argument that is repeated in an error.

@@ -13,6 +13,7 @@ import (
 // TestRangesAreThoseOfGit is about base..head and base...head in words, and as
 // arguments.
 func TestRangesAreThoseOfGit(t *testing.T) {
+	gittest.Long(t)
 	s := open(t, samples)
 	compared, commits := 0, 0
 	for _, repository := range []string{"fork", "hello", "history", "refs", "trunk"} {
@@ -168,6 +169,7 @@ func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 // TestStatsAreThoseOfThePatch has files whose lines match in more than one way:
 // without context git counts others.
 func TestStatsAreThoseOfThePatch(t *testing.T) {
+	gittest.Long(t)
 	s, repo := single(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	differing, files := 0, 0

@@ -83,6 +83,7 @@ func (s *site) listed(tool string, arguments args) (rows []string) {
 }
 
 func TestRefsAreThoseOfGit(t *testing.T) {
+	gittest.Long(t)
 	compared, refs, fewer := 0, 0, 0
 	for seed := range uint64(gittest.Volume(4, 100)) {
 		s, repo := manyRefs(t, seed)

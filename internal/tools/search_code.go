@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -322,20 +323,29 @@ func (f searchResult) note(r *result, request search.Request) {
 		r.next = "cursor=" + f.Cursor
 		r.note("The search %s. Go on with the same arguments and this cursor.", f.Explain(request.Limits))
 	} else if f.Lines == 0 && request.Cursor == "" {
-		r.note("%s", f.nothing())
+		r.note("%s", f.nothing(request.Query.Terms))
 	}
 }
 
+// qualified is a text that looks like a qualifier with its value.
+var qualified = regexp.MustCompile(`^([a-z]+):[^:/]`)
+
 // nothing returns why no line was found. It may be where nothing could be searched.
-func (f searchResult) nothing() string {
+func (f searchResult) nothing(terms []pattern.Term) string {
 	switch c := f.Counts; {
 	case c.Damaged+c.Broken > 0:
 		return "Nothing fits in what could be searched."
 	case c.Repositories == 0:
-		return "No repository was searched: none that is selected has commits. Find names with search_repositories."
-	default:
-		return "Nothing fits. Try fewer words, syntax=text, or find_files for names."
+		return "No repository was searched: repo:, org: and user: fit no name, or those that they fit have no " +
+			"commits. org:x is repo:x/*. Find names with search_repositories."
 	}
+	for _, term := range terms {
+		if match := qualified.FindStringSubmatch(term.Text); match != nil && !term.Regexp {
+			return fmt.Sprintf("Nothing fits. %s: is no qualifier and was searched for as text. Branches and tags are "+
+				"chosen by ref, and commits found with list_commits.", match[1])
+		}
+	}
+	return "Nothing fits. Try fewer words, syntax=text, or find_files for names."
 }
 
 // failure returns the error for a search in which nothing could be searched, or nil.

@@ -2,12 +2,14 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 type searchArguments struct {
@@ -34,7 +36,8 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	}
 	r := &result{}
 	if len(names) == 0 {
-		r.note("No repository's name or description has all these words. Without query all repositories are listed.")
+		r.note("No repository's name or description has all these words.%s Without query all repositories are listed.",
+			explainWords(a.query, s.Catalogue.For(ctx).Names()))
 	}
 	start, end, err := a.window(len(names))
 	if err != nil {
@@ -90,6 +93,18 @@ func (s *service) matching(ctx context.Context, query string) ([]string, error) 
 		ranked[rank] = append(ranked[rank], name)
 	}
 	return slices.Concat(ranked[:]...), nil
+}
+
+// explainWords says why the words of a query may fit nothing, as a sentence with a blank
+// before it.
+func explainWords(query string, known []string) string {
+	for _, word := range strings.Fields(query) {
+		if name, value, ok := strings.Cut(word, ":"); ok && value != "" {
+			return fmt.Sprintf(" There is no qualifier %s: here. Leave it out, or give %s as a word.",
+				quote(clip(name)), quote(clip(value)))
+		}
+	}
+	return didYouMean(spelling.Closest(clip(query), known, maxSuggested))
 }
 
 func hasAll(text string, words []string) bool {

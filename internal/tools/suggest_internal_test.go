@@ -1,9 +1,12 @@
 package tools
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 func toolNames() []string {
@@ -52,6 +55,30 @@ func TestAnUnknownToolIsTakenForTheOneThatIsMeant(t *testing.T) {
 	for _, s := range subjects {
 		if !slices.Contains(offered, s.tool) {
 			t.Errorf("there is no tool %s for %q", s.tool, s.word)
+		}
+	}
+}
+
+// What other tools call an argument leads to arguments that there are.
+func TestAnUnknownArgumentIsTakenForTheOneThatIsMeant(t *testing.T) {
+	all := make(map[string]bool)
+	for _, tool := range New(Options{}) {
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(tool.RawInputSchema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		for name := range schema.Properties {
+			all[name] = true
+		}
+	}
+	for name, meant := range synonyms {
+		if name != spelling.Fold(name) {
+			t.Errorf("%s is never looked up: it is %s when it is folded", name, spelling.Fold(name))
+		}
+		for _, m := range strings.Fields(meant) {
+			if !all[m] {
+				t.Errorf("%s: no tool has the argument %s", name, m)
+			}
 		}
 	}
 }

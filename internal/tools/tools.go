@@ -195,8 +195,23 @@ func Unknown(kind, name string, offered []string) string {
 	if len(near) == 0 {
 		near = toolAbout(name, offered)
 	}
-	return fmt.Sprintf("There is no %s %s.%s There are: %s.", kind, quote(clip(name)), didYouMean(near),
+	hint := didYouMean(near)
+	if hasWord(name, unserved) {
+		hint = " Repositories are only read, and what is not in git is not here."
+	}
+	return fmt.Sprintf("There is no %s %s.%s There are: %s.", kind, quote(clip(name)), hint,
 		strings.Join(offered, ", "))
+}
+
+// unserved are words in the names of other servers' tools that write, or are about what is
+// not in git.
+var unserved = []string{
+	"create", "update", "delete", "push", "merge", "write", "edit", "issue", "pull_request", "workflow", "alert",
+}
+
+func hasWord(name string, words []string) bool {
+	name = strings.ToLower(clip(name))
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
 // subjects are words in the names of other servers' tools, with the tool that is

@@ -125,7 +125,7 @@ func (g *observation) basis(r resources.Resource) string {
 		return g.tips.State() + " " + g.repository.Description()
 	case resources.Signature: // is a note
 		return g.tips.State()
-	case resources.Archive:
+	case resources.Archive, resources.Checksum:
 		if r.Options.Base != "" {
 			return g.tip(r.Revision) + " " + g.tip(r.Options.Base)
 		}

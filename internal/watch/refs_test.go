@@ -101,6 +101,7 @@ func refuse(*fsnotify.Watcher, string) error {
 }
 
 func TestTouchedRefsAreReported(t *testing.T) {
+	gittest.Long(t)
 	for name, c := range map[string]struct {
 		options Options
 		refused bool
@@ -169,6 +170,7 @@ func read(t *testing.T, path string) string {
 }
 
 func TestRepositoryThatIsReplacedIsWatchedOn(t *testing.T) {
+	gittest.Long(t)
 	s := newSite(t, Options{}, "one")
 	dir := filepath.Join(s.root, "one.git")
 	s.Add(s.get("one"))
@@ -227,6 +229,7 @@ func TestRemoveEndsTheWatching(t *testing.T) {
 // TestMoreFoldersThanWatches: a mirror of a large host has a folder for each
 // pull request.
 func TestMoreFoldersThanWatches(t *testing.T) {
+	gittest.Long(t)
 	s := newSite(t, Options{}, "one")
 	dir := filepath.Join(s.root, "one.git")
 	const pulls = 400

@@ -155,7 +155,7 @@ func TestSessionsAreForgottenAfterTheirGrace(t *testing.T) {
 func TestStreamThatEndsIsForgotten(t *testing.T) {
 	s, _ := listening(t)
 	stream, refused := s.Open(t.Context(), "", []string{branchURI, "repo://unknown", "https://example.com/"}, false)
-	if len(refused) != 0 || s.watcher.Len() != 1 {
+	if len(refused) != 1 || !errors.Is(refused["https://example.com/"], ErrForeign) || s.watcher.Len() != 1 {
 		t.Errorf("%v are refused, of %d repositories", refused, s.watcher.Len())
 	}
 	s.Forget(stream)

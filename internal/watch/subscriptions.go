@@ -109,7 +109,7 @@ func (s *Subscriptions) Count() int {
 // Subscribe adds a resource to what a session watches; the address is that of its
 // client, or "". What does not exist, to the principal of the context, can be subscribed
 // to: it may come, and whether it exists must not show. The error is a
-// [*BoundError], [ErrCatalogue], or one of the URI.
+// [*BoundError], [ErrCatalogue], [ErrForeign], or one of the URI.
 func (s *Subscriptions) Subscribe(ctx context.Context, session, address, uri string) error {
 	find := func() *client { return s.ofSession(ctx, session) }
 	return s.add(ctx, find, address, []string{uri})[uri]
@@ -149,6 +149,9 @@ func (e *BoundError) Error() string { return fmt.Sprintf("%d subscriptions are t
 // ErrCatalogue says that the list of repositories is no resource to subscribe to:
 // all who want to know are told when it changes.
 var ErrCatalogue = errors.New("the list of repositories is not subscribed to")
+
+// ErrForeign says that a URI is of another scheme: nothing would ever be heard of it.
+var ErrForeign = errors.New("the resource is of no repository")
 
 // add subscribes a client to what it does not watch already, and returns what
 // was refused and why. find returns the client, with s.mu held.
@@ -220,7 +223,7 @@ func (s *Subscriptions) bind(ctx context.Context, added *subscription) error {
 		return err
 	}
 	if err != nil {
-		return nil // of another scheme: nothing will ever be heard of it
+		return ErrForeign
 	}
 	repository, _, err := s.catalogue.For(ctx).Longest(path)
 	if errors.Is(err, repos.ErrNotFound) {

@@ -1,16 +1,55 @@
 package oauth
 
 import (
-	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
-	"time"
+
+	"github.com/go-jose/go-jose/v4/json"
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// claims are what a token says.
+// claims are what a token says, by their exact names. They are read with the JSON of go-jose, which
+// does not fold names, as encoding/json does, and refuses an object that has a name twice.
 type claims map[string]json.RawMessage
 
-// scopes are those of "scope" (RFC 8693, a text) or of "scp", which some issuers write
-// in its place, as a text or a list.
+// registered are the claims on which it depends who is let in (RFC 7519, section 4.1).
+type registered struct {
+	Issuer    string           `json:"iss"`
+	Subject   string           `json:"sub"`
+	Audience  jwt.Audience     `json:"aud"`
+	Expiry    *jwt.NumericDate `json:"exp"`
+	NotBefore *jwt.NumericDate `json:"nbf"`
+	IssuedAt  *jwt.NumericDate `json:"iat"`
+}
+
+var registeredNames = []string{"iss", "sub", "aud", "exp", "nbf", "iat"}
+
+// readClaims reads the claims of a token, and those that are registered in their types. Dates are
+// numbers, whose fractions of a second are dropped. A token is refused when it has a name that
+// some readers take for a registered one: the issuer may let others choose that name.
+func readClaims(payload []byte) (known registered, said claims, err error) {
+	if err := json.Unmarshal(payload, &said); err != nil {
+		return known, nil, errors.New("its claims are no JSON object in which each name is there once")
+	}
+	for name, value := range said {
+		i := slices.IndexFunc(registeredNames, func(claim string) bool { return strings.EqualFold(name, claim) })
+		switch {
+		case i >= 0 && name != registeredNames[i]:
+			return known, nil, fmt.Errorf("it has %q, which could be taken for %s", name, registeredNames[i])
+		case i >= 0 && string(value) == "null":
+			return known, nil, fmt.Errorf("its %s is null", name)
+		}
+	}
+	if err := json.Unmarshal(payload, &known); err != nil {
+		return known, nil, errors.New("one of iss, sub, aud, exp, nbf and iat is of another type or out of range")
+	}
+	return known, said, nil
+}
+
+// scopes are those of "scope" (RFC 8693, a string) or of "scp", which some issuers write
+// in its place, as a string or a list.
 func (c claims) scopes() []string {
 	scopes := words(c["scope"])
 	return append(scopes, words(c["scp"])...)
@@ -35,20 +74,7 @@ func (c claims) groups(name string) []string {
 	}
 }
 
-// notBefore is zero where the token does not say.
-func (c claims) notBefore() (time.Time, error) {
-	value, ok := c["nbf"]
-	if !ok || string(value) == "null" {
-		return time.Time{}, nil
-	}
-	var seconds float64
-	if err := json.Unmarshal(value, &seconds); err != nil {
-		return time.Time{}, err
-	}
-	return time.Unix(int64(seconds), 0), nil
-}
-
-// words are those of a text, or the texts of a list.
+// words are those of a string, or the strings of a list.
 func words(value json.RawMessage) []string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -57,7 +83,7 @@ func words(value json.RawMessage) []string {
 	return list(value)
 }
 
-// list is a list of texts, or one text.
+// list is a list of strings, or one string.
 func list(value json.RawMessage) []string {
 	var one string
 	if json.Unmarshal(value, &one) == nil && one != "" {

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,79 +9,78 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/panics"
 	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 const (
-	// refetchPause is how often the issuer is asked for keys at most, whatever tokens
-	// come: anybody can make one that names an unknown key.
+	// refetchPause is how long the issuer is left alone after it was asked for keys, whatever
+	// tokens come: anybody can make one that names an unknown key.
 	refetchPause = 10 * time.Second
 	// keysLife is after how long keys are asked for again although no token wants it, so
 	// that one that the issuer has withdrawn stops being good.
 	keysLife = 15 * time.Minute
 )
 
-// outageKey of a context leads to where a keySet notes that it has no keys to check
-// with: go-oidc keeps only the text of an error.
-type outageKey struct{}
-
-func withOutage(ctx context.Context, outage *error) context.Context {
-	return context.WithValue(ctx, outageKey{}, outage)
+// algorithms are those that sign with a key of which only the other half is public. What
+// is missing is none, and all of HMAC: its key would be the public one.
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512,
+	jose.EdDSA,
 }
 
-// keySet is the keys that the issuer signs with. It implements [oidc.KeySet]. A token that
-// names a known key waits for nobody.
+// keySet is the keys that the issuer signs with. A token that names a known key waits for nothing.
 type keySet struct {
 	source source
 	now    func() time.Time
 	logger *slog.Logger
 	known  atomic.Pointer[[]jose.JSONWebKey] // nil before there were any
 
-	// turn has room for one goroutine, which then has what follows: waiting for it ends
-	// with a context, as waiting for a mutex would not.
-	turn    chan struct{}
-	asked   time.Time // when the issuer was asked last; zero: never
+	// asking lets one question be under way, for all that wait for its answer. Only the
+	// function that it runs uses what follows.
+	asking  singleflight.Group
+	ended   time.Time // when the issuer was asked last; zero: never
 	failure error     // of that
 }
 
 func newKeySet(o Options) *keySet {
-	return &keySet{source: newSource(o.URL, o.HTTP), now: o.Now, logger: o.Logger, turn: make(chan struct{}, 1)}
+	return &keySet{source: newSource(o.URL, o.HTTP), now: o.Now, logger: o.Logger}
 }
 
 // errSignature says that no key of the issuer made a signature.
-var errSignature = errors.New("no key of the issuer has signed it")
+var errSignature = fmt.Errorf("%w: no key of the issuer has signed it", access.ErrInvalid)
 
-// VerifySignature implements [oidc.KeySet]. go-oidc has refused other algorithms.
-func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	allowed := make([]jose.SignatureAlgorithm, len(algorithms))
-	for i, name := range algorithms {
-		allowed[i] = jose.SignatureAlgorithm(name)
+// verify returns what the issuer has signed. Errors wrap [access.ErrInvalid] or
+// [access.ErrUnavailable].
+func (k *keySet) verify(ctx context.Context, token string) ([]byte, error) {
+	signed, err := jose.ParseSignedCompact(token, algorithms)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is no JSON Web Token that is signed with a public key", access.ErrInvalid)
 	}
-	signed, err := jose.ParseSigned(token, allowed)
-	if err != nil || len(signed.Signatures) != 1 {
-		return nil, errors.New("it is no JSON Web Token with one signature")
+	// An empty list is not allowed, and nothing that a list could name is known here (RFC 7515,
+	// section 4.1.11).
+	if _, critical := signed.Signatures[0].Protected.ExtraHeaders["crit"]; critical {
+		return nil, fmt.Errorf("%w: it has the header crit", access.ErrInvalid)
 	}
 	if keys := k.known.Load(); keys != nil {
-		if payload, known, err := verify(signed, *keys); known {
+		if payload, known, err := verifyWith(signed, *keys); known {
 			return payload, err
 		}
 	}
 	keys, err := k.fetch(ctx) // the issuer may have new ones
 	if err != nil {
-		if outage, ok := ctx.Value(outageKey{}).(*error); ok {
-			*outage = fmt.Errorf("%w: %w", access.ErrUnavailable, err)
-		}
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", access.ErrUnavailable, err)
 	}
-	payload, _, err := verify(signed, keys)
+	payload, _, err := verifyWith(signed, keys)
 	return payload, err
 }
 
-// verify returns what was signed, or [errSignature], and whether the key that the token
+// verifyWith returns what was signed, or [errSignature], and whether the key that the token
 // names is known, or the one that has signed it: a token that names none may be of any.
-func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []byte, known bool, err error) {
+func verifyWith(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []byte, known bool, err error) {
 	header := signed.Signatures[0].Header
 	for _, key := range keys {
 		if header.KeyID != "" && key.KeyID != header.KeyID {
@@ -100,20 +98,25 @@ func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []by
 }
 
 // fetch asks the issuer for its keys, unless it was asked a moment ago. An error says that
-// what is known may not be all.
+// what is known may not be all. However many wait, one question is under way; its end, and with it
+// that of all who wait, comes after askTimeout at the latest. The end of ctx ends the waiting alone.
 func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	select {
-	case k.turn <- struct{}{}:
-		defer func() { <-k.turn }()
+	case answer := <-k.asking.DoChan("", k.askSeldom):
+		keys, _ := answer.Val.([]jose.JSONWebKey)
+		return keys, answer.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if now := k.now(); k.asked.IsZero() || now.Sub(k.asked) >= refetchPause {
-		// It does not end with the request that it is for: others have use of it.
-		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
-		k.ask(asking)
+}
+
+// askSeldom returns the keys after the pause, and what the issuer answered last before that.
+func (k *keySet) askSeldom() (any, error) {
+	if k.ended.IsZero() || k.now().Sub(k.ended) >= refetchPause {
+		ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+		k.ask(ctx)
 		cancel()
-		k.asked = now
+		k.ended = k.now()
 	}
 	if k.failure != nil {
 		return nil, k.failure
@@ -123,7 +126,11 @@ func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 
 // ask replaces the keys. Old ones stay good where the issuer cannot be asked.
 func (k *keySet) ask(ctx context.Context) {
-	keys, err := k.source.keys(ctx)
+	var keys []jose.JSONWebKey
+	err := panics.Catch(func() (err error) { // singleflight would end the process
+		keys, err = k.source.keys(ctx)
+		return err
+	})
 	recovered := k.failure != nil && err == nil
 	if k.failure = err; err != nil {
 		k.logger.Error("the keys of the issuer were not fetched; tokens that need them are refused", "error", err)

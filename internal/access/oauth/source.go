@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// askTimeout is how long the issuer may take for its documents, and so how long a
-	// request waits that names an unknown key.
+	// askTimeout is how long the issuer may take for all of its documents, and so how long a
+	// request waits at most that names an unknown key.
 	askTimeout = 10 * time.Second
 	// maxDocument is the size of its largest document: a hundred keys with certificates.
 	maxDocument = 1 << 20

@@ -5,7 +5,7 @@
 //
 //	held, err := rules.Load("/etc/repomcp/access.yaml")
 //	catalogue, err := repos.Open(root, repos.Options{Visible: held.Visible})
-//	changed, err := held.ReloadIfChanged() // every so often
+//	changed, err := held.Look() // every so often
 //
 // # The file
 //
@@ -26,8 +26,8 @@
 //
 // # Promises
 //
-// A file that is malformed changes nothing: nobody gets or loses a right by a
-// mistake. What is decided depends on the rules and the principal alone, never on what
+// A file that is malformed, or still being written, changes nothing: nobody gets or loses a right by
+// a mistake (see package operatorfile). What is decided depends on the rules and the principal alone, never on what
 // repositories there are.
 package rules
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
@@ -27,11 +28,17 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
+// open loads a file in no time.
+func open(t *testing.T, path string) (*Rules, error) {
+	t.Helper()
+	return filetest.Open(t, func() (*Rules, error) { return Load(path) })
+}
+
 func load(t *testing.T, text string) *Rules {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "access.yaml")
 	write(t, path, text)
-	r, err := Load(path)
+	r, err := open(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,11 +152,11 @@ func TestAFileIsFollowedAndABrokenOneChangesNothing(t *testing.T) {
 		t.Error("a file that is not there is loaded")
 	}
 	write(t, path, "rules:\n- anybody: true\n")
-	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := open(t, path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a broken file: %v", err)
 	}
 	write(t, path, "rules:\n- anybody: true\n  repositories: [a]\n")
-	r, err := Load(path)
+	r, err := open(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +169,7 @@ func TestAFileIsFollowedAndABrokenOneChangesNothing(t *testing.T) {
 		{"", false, false, true, false},
 		{"rules:\n- anybody: true\n  repositories: [b]\n", true, false, false, true},
 		{"rules:\n- anybody: true\n  repositories: [\n", false, true, false, true},
-		{"", false, true, false, true},
+		{"", false, false, false, true}, // it has been told
 		{"rules: []\n", true, false, false, false},
 		{"rules:\n- anybody: true\n  repositories: [a, b]\n", true, false, true, true},
 	}
@@ -176,7 +183,7 @@ func TestAFileIsFollowedAndABrokenOneChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		read, err := r.ReloadIfChanged()
+		read, err := filetest.Settle(t, r)
 		if read != step.read || (err != nil) != step.broken {
 			t.Errorf("step %d: read %v, %v", i, read, err)
 		}
@@ -190,7 +197,7 @@ func TestAFileIsFollowedAndABrokenOneChangesNothing(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Reload(); err == nil || !r.allow(access.Principal{}, "a") {
+	if _, err := filetest.Settle(t, r); err == nil || !r.allow(access.Principal{}, "a") {
 		t.Errorf("without the file: %v", err)
 	}
 }

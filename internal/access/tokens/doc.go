@@ -6,6 +6,9 @@
 //	# name  hash of the token                                   made                  and, if any
 //	ci      sha256:q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA  2026-11-01T00:00:00Z  groups=core,ops
 //
+// A file that is empty is taken for one that is being written; where nobody is to be let in, it has a
+// line with a comment.
+//
 // Behind the date may also be "expires=" and another date, after which the token is no
 // longer good.
 //

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 // Errors of [Add] and [Remove].
@@ -19,6 +21,10 @@ var (
 	ErrLocked = errors.New("another command changes the file")
 )
 
+// emptied is what is left of a file when its only line is removed: an empty one would be refused, and
+// the last token stay good.
+const emptied = "# no token lets anybody in\n"
+
 // privateMode of a file that is made: hashes are no secrets, names of people may be.
 const privateMode = 0o600
 
@@ -28,23 +34,32 @@ func List(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(text)
+	return parseWhole(text)
+}
+
+// parseWhole refuses what a server refuses, a text that may be the beginning of another one.
+func parseWhole(text []byte) ([]Entry, error) {
+	list, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return list, operatorfile.CheckEnd(text)
 }
 
 // Add writes an entry at the end of a file, which is made if there is none.
 func Add(path string, e Entry) error {
 	return edit(path, true, func(text string) (string, error) {
-		list, err := parse([]byte(text))
-		if err != nil {
-			return "", err
+		var list []Entry
+		if text != "" { // of a new file
+			var err error
+			if list, err = parseWhole([]byte(text)); err != nil {
+				return "", err
+			}
 		}
 		for _, other := range list {
 			if other.Name == e.Name {
 				return "", ErrTaken
 			}
-		}
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
 		}
 		return text + e.line() + "\n", nil
 	})
@@ -53,7 +68,7 @@ func Add(path string, e Entry) error {
 // Remove takes the entry of a name out of a file; comments and all other lines stay.
 func Remove(path, name string) error {
 	return edit(path, false, func(text string) (string, error) {
-		if _, err := parse([]byte(text)); err != nil {
+		if _, err := parseWhole([]byte(text)); err != nil {
 			return "", err
 		}
 		var rest strings.Builder
@@ -67,6 +82,9 @@ func Remove(path, name string) error {
 		}
 		if !found {
 			return "", ErrUnknown
+		}
+		if operatorfile.CheckEnd([]byte(rest.String())) != nil {
+			return emptied, nil
 		}
 		return rest.String(), nil
 	})

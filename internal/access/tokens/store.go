@@ -21,7 +21,7 @@ type Store struct {
 	now    func() time.Time
 }
 
-// Open reads a file of tokens, all of which have the scopes. A file without tokens lets
+// Open reads a file of tokens, all of which have the scopes. A file with comments alone lets
 // nobody in.
 func Open(path string, scopes []string, now func() time.Time) (*Store, error) {
 	file, err := operatorfile.Open(path, "tokens", maxFileBytes, parse)

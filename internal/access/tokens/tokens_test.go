@@ -14,14 +14,8 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func read(t *testing.T, path string) string {
 	t.Helper()
@@ -32,7 +26,13 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// make adds a token to a file and returns it.
+// open opens a file in no time.
+func open(t *testing.T, path string, scopes []string, now func() time.Time) (*Store, error) {
+	t.Helper()
+	return filetest.Open(t, func() (*Store, error) { return Open(path, scopes, now) })
+}
+
+// add adds a token to a file and returns it.
 func add(t *testing.T, path, name string, life time.Duration, made time.Time) string {
 	t.Helper()
 	token, entry, err := New(name, []string{"b", "a", "b"}, life, made)
@@ -49,7 +49,7 @@ func TestATokenIsKnownUntilItExpiresOrIsRevoked(t *testing.T) {
 	t.Parallel()
 	path, now := filepath.Join(t.TempDir(), "tokens"), time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	alice, bob := add(t, path, "alice", time.Hour, now), add(t, path, "bob@build-1.x", 0, now)
-	store, err := Open(path, []string{"read"}, func() time.Time { return now })
+	store, err := open(t, path, []string{"read"}, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,26 +86,26 @@ func TestATokenIsKnownUntilItExpiresOrIsRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("before it is read again", "", "token:bob@build-1.x")
-	if changed, err := store.ReloadIfChanged(); !changed || err != nil {
-		t.Fatal(changed, err)
+	if taken, err := filetest.Settle(t, store); !taken || err != nil {
+		t.Fatal(taken, err)
 	}
 	check("revoked", "", "")
-	if changed, err := store.ReloadIfChanged(); changed || err != nil {
-		t.Fatal(changed, err)
+	if taken, err := filetest.Settle(t, store); taken || err != nil {
+		t.Fatal(taken, err)
 	}
 	carol := add(t, path, "carol", 0, now)
-	if err := store.Reload(); err != nil || known(carol) != "token:carol" {
+	if taken, err := filetest.Settle(t, store); !taken || err != nil || known(carol) != "token:carol" {
 		t.Errorf("%v: a new token is not known", err)
 	}
 	// What cannot be read changes nothing.
-	write(t, path, "carol nonsense\n")
-	if err := store.Reload(); err == nil || known(carol) == "" {
+	filetest.Write(t, path, "carol nonsense\n")
+	if _, err := filetest.Settle(t, store); err == nil || known(carol) == "" {
 		t.Errorf("%v: a broken file took a token away", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Reload(); err == nil || known(carol) == "" || store.Count() != 2 {
+	if _, err := filetest.Settle(t, store); err == nil || known(carol) == "" || store.Count() != 2 {
 		t.Errorf("%v: a missing file took a token away", err)
 	}
 }
@@ -148,8 +148,8 @@ func TestBadFilesAreRefusedWithoutAWordOfThem(t *testing.T) {
 		"a token twice":      good[0] + "\n" + line("secret", fields[1], fields[2]),
 		"bytes that are odd": "\x00\xff secret",
 	} {
-		write(t, path, "# comment\n\n"+text+"\n")
-		_, err := Open(path, nil, time.Now)
+		filetest.Write(t, path, "# comment\n\n"+text+"\n")
+		_, err := open(t, path, nil, time.Now)
 		if err == nil || !strings.Contains(err.Error(), "line ") || strings.Contains(strings.ToLower(err.Error()),
 			"secret") || strings.Contains(err.Error(), fields[1]) {
 			t.Errorf("%s: %v", name, err)
@@ -183,7 +183,7 @@ func TestChangesKeepTheRest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "tokens"), filepath.Join(dir, "link")
-	write(t, path, "# first\r\n\n  # indented, without an end")
+	filetest.Write(t, path, "# first\r\n\n  # indented\n")
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestChangesKeepTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := read(t, path)
-	if !strings.HasPrefix(text, "# first\r\n\n  # indented, without an end\nalice2  sha256:") ||
+	if !strings.HasPrefix(text, "# first\r\n\n  # indented\nalice2  sha256:") ||
 		strings.Contains(text, "alice ") {
 		t.Errorf("%q", text)
 	}

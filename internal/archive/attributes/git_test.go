@@ -20,6 +20,7 @@ var names = []string{
 
 // Random trees of .gitattributes, each compared at many paths.
 func TestRealGitAgrees(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	trees := uint64(gittest.Volume(100, 1000))
 	folders := []string{"", "a/", "a/b/", "d x/", "é/", "a/b/*/", "dir/"}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // evaluate looks a path up as a walk does: files are contents of
@@ -203,6 +204,7 @@ func TestLookupDoesNotAllocate(t *testing.T) {
 
 // Macros that nest as deeply as a file is long, and that all mention all.
 func TestHostileMacrosEnd(t *testing.T) {
+	gittest.Long(t)
 	var deep, wide strings.Builder
 	const n = 200_000
 	for i := range n {

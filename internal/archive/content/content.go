@@ -91,8 +91,7 @@ func (o *Opener) Open(e tree.Entry) (size int64, write func(io.Writer) error, er
 	if size > o.limits.BlobBytes {
 		return 0, nil, o.limits.BlobExceeded()
 	}
-	// git streams what is larger than core.bigFileThreshold as it is.
-	if !e.Treatment.Changes() || size > convert.BigFileThreshold {
+	if !e.Treatment.Changes() || !e.Treatment.Conversion.Converts(size) {
 		return o.flow(e.ID)
 	}
 	source := convert.Source{Open: func() (io.ReadCloser, error) { return o.blob(e.ID) }, Size: size}

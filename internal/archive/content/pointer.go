@@ -41,7 +41,7 @@ func OpenObject(source tree.Source, pointer lfs.Pointer, limits tree.Limits) (*r
 	}
 	switch {
 	case object.Size() != pointer.Size:
-		err = fmt.Errorf("%w: lfs object %s has %d bytes, its pointer says %d", repos.ErrCorrupt, pointer.OID,
+		err = fmt.Errorf("%w: lfs object %s has %d bytes, its pointer says %d", repos.ErrLFS, pointer.OID,
 			object.Size(), pointer.Size)
 	case object.Size() > limits.BlobBytes:
 		err = limits.BlobExceeded()
@@ -87,7 +87,7 @@ func (o *Opener) pointed(e tree.Entry) (size int64, write func(io.Writer) error,
 			return err
 		}
 		if object == nil {
-			return fmt.Errorf("%w: an lfs object went away while it was archived", repos.ErrCorrupt)
+			return fmt.Errorf("%w: an lfs object went away while it was archived", repos.ErrLFS)
 		}
 		_, err = object.WriteTo(w)
 		return errors.Join(err, object.Close())

@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func TestDecideSaysWhenThereIsNothingToDo(t *testing.T) {
@@ -26,6 +27,7 @@ func TestDecideSaysWhenThereIsNothingToDo(t *testing.T) {
 		"ident=yes":                        false,
 		"working-tree-encoding=utf8":       false,
 		"working-tree-encoding=none":       false,
+		"working-tree-encoding=":           false,
 		"-working-tree-encoding":           false,
 		"eol=crlf":                         true,
 		"text=auto eol=crlf":               true,
@@ -34,9 +36,12 @@ func TestDecideSaysWhenThereIsNothingToDo(t *testing.T) {
 		"working-tree-encoding":            true,
 		"working-tree-encoding=iso-8859-1": true,
 	} {
-		c := decide(line)
-		if got := c != (Conversion{}); got != want {
+		c, got := Decide(attributesOf(line))
+		if got != want {
 			t.Errorf("%q: something to do is %v, want %v", line, got, want)
+		}
+		if unknown := map[bool]string{true: "none"}[strings.HasSuffix(line, "=none")]; c.UnknownEncoding != unknown {
+			t.Errorf("%q: the encoding %q is not known, want %q", line, c.UnknownEncoding, unknown)
 		}
 	}
 	if _, ok := Decide(attributes.Attributes{}); ok {
@@ -57,6 +62,8 @@ func FuzzAppendAndStreamAgree(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content string, which uint8) {
 		line := lines[int(which)%len(lines)]
+		checkout, _ := DecideCheckout(attributesOf(line))
+		all(t, checkout, content)
 		got := all(t, decide(line), content)
 		if line == "eol=crlf" && strings.ReplaceAll(got, "\r\n", "\n") != strings.ReplaceAll(content, "\r\n", "\n") {
 			t.Errorf("more than line endings changed: %q", got)
@@ -195,6 +202,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 // TestStreamsNeedLittleMemory streams 4 MiB of what is worst for each step:
 // all that is allocated meanwhile, freed or not, has to be far less.
 func TestStreamsNeedLittleMemory(t *testing.T) {
+	gittest.Long(t)
 	const size, most = 4 << 20, 1 << 20
 	for _, test := range []struct{ line, text string }{
 		{"ident", "$Id:"},

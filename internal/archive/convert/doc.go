@@ -1,6 +1,6 @@
 // Package convert does to the content of a file what git does when it archives
-// it: `$Id$`, line endings, and the encoding that .gitattributes ask for:
-// gitattributes(5).
+// it, or checks it out: `$Id$`, line endings, and the encoding that .gitattributes
+// ask for: gitattributes(5).
 //
 // A process decides once for each regular file, from its attributes, and then
 // converts in memory or as a stream:
@@ -13,7 +13,7 @@
 //	header(m.Size())
 //	err = m.CopyTo(w)
 //
-// Symbolic links are never converted, and no file above [BigFileThreshold] is.
+// Symbolic links are never converted, see also [Conversion.Converts].
 //
 // Promises:
 //   - The result is a function of the attributes, the content and the id. What
@@ -26,7 +26,8 @@
 //     as in git, which only complains on standard error.
 //
 // Encodings are those of internal/charset. For one that is not known there the
-// content stays as it is, as in git for an encoding that iconv does not know.
+// content stays as it is, as in git for an encoding that iconv does not know, and
+// the decision says so: [Conversion.UnknownEncoding].
 //
 // Limits: a stream holds up to four pieces of 64 KiB: what was read, an `$Id:`
 // that has no end yet, what was encoded, and what is to be written; and one byte

@@ -16,7 +16,6 @@ type encodeStage struct {
 	next    stage
 	charset charset.Charset
 	encoder *charset.Encoder
-	begun   bool   // something was written: of nothing, not even a BOM is made
 	cut     []byte // the beginning of a character
 	out     []byte // to be handed on
 }
@@ -26,10 +25,6 @@ func newEncodeStage(c charset.Charset, next stage) *encodeStage {
 }
 
 func (s *encodeStage) write(p []byte) error {
-	if len(p) > 0 && !s.begun {
-		s.begun = true
-		s.out = append(s.out, s.charset.BOM...)
-	}
 	p, err := s.completeCut(p)
 	if err != nil {
 		return err

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,12 +41,16 @@ func value(line, name string) attributes.Value {
 	return attributes.Value{}
 }
 
-func decide(line string) Conversion {
-	c, _ := Decide(attributes.Attributes{
+func attributesOf(line string) attributes.Attributes {
+	return attributes.Attributes{
 		attributes.Text: value(line, "text"), attributes.CRLF: value(line, "crlf"), attributes.EOL: value(line, "eol"),
 		attributes.Ident: value(line, "ident"), attributes.Filter: value(line, "filter"),
 		attributes.WorkingTreeEncoding: value(line, "working-tree-encoding"),
-	})
+	}
+}
+
+func decide(line string) Conversion {
+	c, _ := Decide(attributesOf(line))
 	return c
 }
 
@@ -103,7 +109,43 @@ func all(t testing.TB, c Conversion, content string) string {
 
 func short(s string) string { return s[:min(len(s), 400)] }
 
-// compare archives all files with git in one commit, and converts each. It
+// oracles are what git makes of the files of a commit, by their paths, beside what this
+// package decides.
+var oracles = map[string]struct {
+	decide func(attributes.Attributes) (Conversion, bool)
+	files  func(t *testing.T, repo *gittest.Repo, commit string) map[string]string
+}{
+	"archive": {Decide, func(t *testing.T, repo *gittest.Repo, commit string) map[string]string {
+		found := map[string]string{}
+		for tr := tar.NewReader(bytes.NewReader(repo.Archive("--format=tar", commit))); ; {
+			h, err := tr.Next()
+			if errors.Is(err, io.EOF) {
+				return found
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := io.ReadAll(tr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[h.Name] = string(content)
+		}
+	}},
+	"checkout": {DecideCheckout, func(t *testing.T, repo *gittest.Repo, commit string) map[string]string {
+		found, dir := map[string]string{}, repo.Checkout(commit)
+		for path := range strings.SplitSeq(repo.Git("ls-tree", "-r", "--name-only", commit), "\n") {
+			content, err := os.ReadFile(filepath.Join(dir, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[path] = string(content)
+		}
+		return found
+	}},
+}
+
+// compare has git archive and check out all files in one commit, and converts each. It
 // fails if too few were looked at, or if git changed too few of them.
 func compare(t *testing.T, cases []comparison, least, leastChanged int) {
 	t.Helper()
@@ -124,38 +166,29 @@ func compare(t *testing.T, cases []comparison, least, leastChanged int) {
 	repo := gittest.New(t)
 	commit := repo.Commit("main", files...)
 
-	compared, changed, wrong := 0, 0, 0
-	for tr := tar.NewReader(bytes.NewReader(repo.Archive("--format=tar", commit))); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, ok := byPath[h.Name]
-		if !ok {
-			continue
-		}
-		want, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compared++
-		if string(want) != c.content {
-			changed++
-		}
-		got := all(t, decide(c.attributes), c.content)
-		if got != string(want) {
-			t.Errorf("%s: %.300q\n got %.300q\nwant %.300q", c.attributes, c.content, got, want)
-			if wrong++; wrong > 10 {
-				t.Fatal("and more")
+	for name, oracle := range oracles {
+		compared, changed, wrong := 0, 0, 0
+		for path, want := range oracle.files(t, repo, commit) {
+			c, ok := byPath[path]
+			if !ok {
+				continue
+			}
+			compared++
+			if want != c.content {
+				changed++
+			}
+			conversion, _ := oracle.decide(attributesOf(c.attributes))
+			if got := all(t, conversion, c.content); got != want {
+				t.Errorf("%s, %s: %.300q\n got %.300q\nwant %.300q", name, c.attributes, c.content, got, want)
+				if wrong++; wrong > 10 {
+					t.Fatal("and more")
+				}
 			}
 		}
-	}
-	t.Logf("%d files compared, of which git changed %d", compared, changed)
-	if compared < least || changed < leastChanged {
-		t.Errorf("%d files compared, of which git changed %d: too few", compared, changed)
+		t.Logf("%s: %d files compared, of which git changed %d", name, compared, changed)
+		if compared < least || changed < leastChanged {
+			t.Errorf("%s: %d files compared, of which git changed %d: too few", name, compared, changed)
+		}
 	}
 }
 
@@ -186,6 +219,8 @@ var long = []string{
 		strings.Repeat("x", 65_533) + " $", "$Id:" + strings.Repeat("x", 65_531) + " $",
 	strings.Repeat("$Id:"+strings.Repeat("x", 66_000)+"$\n$Id:"+strings.Repeat("y", 66_000)+"\n", 3),
 	strings.Repeat("$Id$\n", 5_000), strings.Repeat("$Id:", 20_000),
+	strings.Repeat("$Idx", 30_000) + "$Id: y$", strings.Repeat("$Idx", 30_000) + "$Id$ and more",
+	strings.Repeat("$Idx", 30_000), "$Idx$Id: " + strings.Repeat("y", 70_000) + "\n$Id: z$",
 }
 
 // idents are contents for the questions of keywords.
@@ -199,6 +234,9 @@ var idents = []string{
 	"$Id: x y$Id: z$", "$Id: $Id$\n", "$Id:$Id:$Id$",
 	"$ID$", "$id$", "$Id $", "$Id  $", "$Idx$", "$Idx$Id$", "$Id\n$", "$Id:\x00$\n", "$Id: \x00 $", "$Id: x\ty $",
 	"$Id: x\r$\n", "$Id: \u00e9 $\n", "$Id: \xff $\n",
+	"$Id\x00$Id$", "$Id\x00", "$Id\x00\x00$Id$", "$Id: x\x00 y $", "$Id: x \x00$", "$Id: \x00 y $", "$Id: \t$", "$Id:\tx y $",
+	"$Idx$Id: y$", "$Idx$Id: y z$", "$Idx$Id: y\n", "$Idx$Idy$Id: z$", "$Idx$Ix", "$Idx$", "a$Idx$Id", "$Idx$Id\x00$",
+	"$Id: x\r\n$", "$Id: x\ry$", "$Id: x \r$", "$Id: x\f y$", "$Id:: $", "$Id:$$", "$Id:$Id:$",
 }
 
 func TestLineEndingsAndIdentAsGit(t *testing.T) {
@@ -239,11 +277,15 @@ func TestRandomContentsAsGit(t *testing.T) {
 		"ident eol=crlf working-tree-encoding=UTF-16LE-BOM", "ident text=auto eol=crlf working-tree-encoding=Shift_JIS",
 		"eol=crlf working-tree-encoding=latin-1", "ident working-tree-encoding=gb18030",
 	}
-	cases := make([]comparison, gittest.Volume(1500, 6000))
-	for i := range cases {
-		cases[i] = comparison{lines[random.IntN(len(lines))], randomContent(random)}
+	// git reads beyond the end of a content with "$Id:$" in it, which ends in a fault
+	// where many are in its memory.
+	for range gittest.Volume(2, 8) {
+		cases := make([]comparison, 750)
+		for i := range cases {
+			cases[i] = comparison{lines[random.IntN(len(lines))], randomContent(random)}
+		}
+		compare(t, cases, len(cases), len(cases)/4)
 	}
-	compare(t, cases, len(cases), len(cases)/4)
 }
 
 // randomContent is made of the parts that matter.
@@ -273,7 +315,9 @@ var encodings = map[string]string{
 	"CP1252": "\u20ac\u201c", "windows-1253": "\u03b1", "windows-1254": "\u011f", "windows-1257": "\u0173",
 	"KOI8-R": "\u0434\u0416\u2500", "koi8-u": "\u0454\u0457", "IBM437": "\u00e9\u2588", "IBM850": "\u00e9\u00d8",
 	"IBM866": "\u0434\u2588", "macintosh": "\u00e9\u2202",
-	"Shift_JIS": "\u3042\u65e5\u672c", "EUC-JP": "\u3042\u65e5\u672c", "EUC-KR": "\ud55c\uad6d",
+	"UCS-2": "\u65e5", "UCS-4": "\u65e5\U0001f600", "UNICODE": "\u65e5", "LATIN9": "\u20ac", "cp1253": "\u03b1",
+	"Shift_JIS": "\u3042\u65e5\u672c", "SHIFT-JIS": "\u3042\u65e5\u672c\u301c", "ms932": "\u3042\u65e5\u301c",
+	"EUC-JP": "\u3042\u65e5\u672c", "ISO-2022-JP": "\u3042\u65e5\u672c", "CP949": "\ub620", "EUC-KR": "\ud55c\uad6d",
 	"GB2312": "\u4e2d\u6587", "GBK": "\u4e2d\u570b", "GB18030": "\u4e2d\u570b\U0001f600", "Big5": "\u4e2d\u570b",
 }
 
@@ -298,6 +342,9 @@ func TestEncodingsAsGit(t *testing.T) {
 			"\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80"} {
 			if name == "Big5" && missing == "\u0434" {
 				continue // which browsers have there, and golang.org/x/text with them
+			}
+			if name == "UCS-4" && missing == "\xf4\x90\x80\x80" {
+				continue // which iconv has there, although Unicode ends before it
 			}
 			add(letters + missing)
 		}
@@ -358,5 +405,14 @@ func TestGitCopiesAboveTheThreshold(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not in the archive: %v", want)
+	}
+	checkout := repo.Checkout(commit, "core.bigFileThreshold=3")
+	if content, err := os.ReadFile(filepath.Join(checkout, "f")); err != nil || string(content) != "a\r\nb\r\n" {
+		t.Errorf("git checkout wrote %q, %v", content, err)
+	}
+	archived, checkedOut := decide("eol=crlf"), Conversion{checkout: true}
+	if archived.Converts(bigFileThreshold+1) || !archived.Converts(bigFileThreshold) ||
+		!checkedOut.Converts(bigFileThreshold+1) {
+		t.Error("another threshold")
 	}
 }

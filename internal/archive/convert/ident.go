@@ -12,6 +12,15 @@ import "bytes"
 // None of the bytes between the two dollars can begin a keyword. So what turns
 // out to be none is handed on as it is, and the search goes on behind it.
 type identStage struct {
+	*keywords
+
+	text  int  // bytes behind "$Id:", or -1 before the colon
+	space bool // the last of them may only be followed by a dollar
+	over  bool // the keyword is longer than held, and decided about
+}
+
+// keywords is what the stages that write ids have in common.
+type keywords struct {
 	next    stage
 	keyword []byte // as it is written
 
@@ -22,10 +31,7 @@ type identStage struct {
 	searching bool
 	long      []bool
 
-	held  []byte // from the dollar on; empty outside of a keyword
-	text  int    // bytes behind "$Id:", or -1 before the colon
-	space bool   // the last of them may only be followed by a dollar
-	over  bool   // the keyword is longer than held, and decided about
+	held []byte // from the dollar on; empty outside of a keyword
 }
 
 const identHead = "$Id"

@@ -89,9 +89,9 @@ func (m *Measured) CopyTo(w io.Writer) error {
 
 // findLongIdents decides about each `$Id:` too long to hold.
 func (m *Measured) findLongIdents() error {
-	s := &identStage{next: &counter{}, hold: m.hold, searching: true}
-	err := m.read(s)
-	m.long = s.long
+	k := &keywords{next: &counter{}, hold: m.hold, searching: true}
+	err := m.read(m.c.identStage(k))
+	m.long = k.long
 	return err
 }
 
@@ -131,7 +131,14 @@ func (m *Measured) identify(next stage) stage {
 	if !m.c.ident {
 		return next
 	}
-	return &identStage{next: next, keyword: []byte("$Id: " + m.id + " $"), hold: m.hold, long: m.long}
+	return m.c.identStage(&keywords{next: next, keyword: []byte("$Id: " + m.id + " $"), hold: m.hold, long: m.long})
+}
+
+func (c Conversion) identStage(k *keywords) stage {
+	if c.streamed {
+		return &streamedIdentStage{keywords: k}
+	}
+	return &identStage{keywords: k}
 }
 
 // reading reads the source, once each time.

@@ -12,8 +12,9 @@ import (
 // were selected by the same options. Where $Format:…$ is expanded in one of the two,
 // files with export-subst are always sent.
 func Compare(ctx context.Context, base, head *tree.Selection, expands bool) (*Changes, error) {
-	c := &comparison{ctx: ctx, head: head, expands: expands, rules: head.Rules(), changes: &Changes{}}
-	if head.Attributes {
+	rules := head.Rules()
+	c := &comparison{ctx: ctx, head: head, expands: expands, before: rules, after: rules, changes: &Changes{}}
+	if head.Attributes != tree.ForNothing {
 		if err := c.examineAttributes(base); err != nil {
 			return nil, err
 		}
@@ -22,16 +23,17 @@ func Compare(ctx context.Context, base, head *tree.Selection, expands bool) (*Ch
 }
 
 // comparison goes through two trees at once. Where both have the same folder
-// nothing below it is read.
+// nothing below it is read, unless attributes are other ones.
 //
-// Attributes are those of both, once they are known to be the same. What an
-// archive holds follows the rules of [tree.Walk].
+// What an archive holds follows the rules of [tree.Walk].
 type comparison struct {
-	ctx     context.Context
-	head    *tree.Selection
-	rules   *tree.Rules
-	strip   int
-	expands bool
+	ctx  context.Context
+	head *tree.Selection
+	// before and after are the rules of the base and of the head. They are the same
+	// where the attributes are.
+	before, after *tree.Rules
+	strip         int
+	expands       bool
 	// everything says that files may have to be sent that are the same.
 	everything bool
 
@@ -66,30 +68,34 @@ type version struct {
 	treatment *tree.Treatment
 }
 
-// examineAttributes refuses attributes that are not the same in both.
+// examineAttributes looks for attributes that are not the same in both. In an archive
+// they may leave files out, and are refused; otherwise each file is looked at.
 func (c *comparison) examineAttributes(base *tree.Selection) error {
 	changed, err := c.attributesChange(base.Root.Entries, c.head.Root.Entries, make(map[[2]repos.ID]bool))
 	if err != nil {
 		return err
 	}
-	if changed {
+	switch {
+	case changed && c.head.Attributes == tree.ForArchive:
 		return &FullNeededError{Reason: AttributesChanged}
+	case changed:
+		c.before, c.everything = base.Rules(), true
 	}
 	c.entered = 0
-	substitutes, _, err := c.head.Survey(c.ctx)
-	c.everything = substitutes && c.expands
+	found, err := c.head.Survey(c.ctx)
+	c.everything = c.everything || found.Substitutes && c.expands
 	return err
 }
 
 // begin goes down to the folder that is stripped, and compares what is below.
 func (c *comparison) begin(from *tree.Selection) error {
 	base, head := from.Root.Entries, c.head.Root.Entries
-	if err := c.pushRules(head); err != nil {
+	if err := c.pushRules(base, head); err != nil {
 		return err
 	}
 	for i, folder := range c.head.Stripped {
 		c.path = append(c.path, folder.Name...)
-		if _, ignored := c.rules.Treatment(c.path, folder.Mode); ignored {
+		if _, ignored := c.after.Treatment(c.path, folder.Mode); ignored {
 			return nil
 		}
 		c.path = append(c.path, '/')
@@ -100,7 +106,7 @@ func (c *comparison) begin(from *tree.Selection) error {
 		if head, err = c.list(&folder); err != nil {
 			return err
 		}
-		if err := c.pushRules(head); err != nil {
+		if err := c.pushRules(base, head); err != nil {
 			return err
 		}
 	}
@@ -184,8 +190,8 @@ func (c *comparison) pair(base, head *repos.TreeEntry) (in membership, err error
 			return in, err
 		}
 	}
-	before, in1 := c.version(base, folders.base)
-	after, in2 := c.version(head, folders.head)
+	before, in1 := c.version(base, folders.base, c.before)
+	after, in2 := c.version(head, folders.head, c.after)
 	err = c.addChange(before, after, at)
 	c.path = c.path[:length]
 	return membership{in1, in2}, err
@@ -195,7 +201,7 @@ func isFolder(e *repos.TreeEntry) bool { return e != nil && e.Mode.IsDir() }
 
 // version says what an archive has under the path, and whether that makes the
 // folders above be in it.
-func (c *comparison) version(e *repos.TreeEntry, folder bool) (v version, counts bool) {
+func (c *comparison) version(e *repos.TreeEntry, folder bool, rules *tree.Rules) (v version, counts bool) {
 	switch {
 	case e == nil:
 		return v, false
@@ -205,7 +211,7 @@ func (c *comparison) version(e *repos.TreeEntry, folder bool) (v version, counts
 		return v, false
 	default:
 		var ignored bool
-		v.treatment, ignored = c.rules.Treatment(c.path, e.Mode)
+		v.treatment, ignored = rules.Treatment(c.path, e.Mode)
 		v.exists = !ignored
 	}
 	v.mode, v.id = e.Mode, e.ID
@@ -232,6 +238,8 @@ func (c *comparison) addChange(before, after version, at int) error {
 	case before.mode.IsExecutable() != after.mode.IsExecutable():
 		status = ModeChanged
 	case c.expands && after.treatment.InOrder(): // its content depends on the commit
+		status = Modified
+	case !before.treatment.ConvertsAs(after.treatment):
 		status = Modified
 	default:
 		return nil
@@ -300,8 +308,7 @@ func (c *comparison) folder(base, head *repos.TreeEntry) (in membership, at int,
 	if err != nil {
 		return in, notSent, err
 	}
-	// Only one side has attributes here if only one has the folder.
-	if err := c.push(append(after[:len(after):len(after)], before...)); err != nil {
+	if err := c.push(before, after); err != nil {
 		return in, notSent, err
 	}
 	if isFolder(head) {
@@ -327,7 +334,7 @@ func (c *comparison) enters() bool {
 	if !c.head.Match(c.path, repos.ModeDir) {
 		return false
 	}
-	_, ignored := c.rules.Treatment(c.path, repos.ModeDir)
+	_, ignored := c.after.Treatment(c.path, repos.ModeDir)
 	return !ignored
 }
 
@@ -345,20 +352,32 @@ func (c *comparison) enter(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 	return c.list(e)
 }
 
-func (c *comparison) push(entries []repos.TreeEntry) error {
+func (c *comparison) push(base, head []repos.TreeEntry) error {
 	if c.depth++; c.depth > c.head.Limits.Depth {
 		return c.head.Limits.DepthExceeded()
 	}
-	return c.pushRules(entries)
+	return c.pushRules(base, head)
 }
 
-func (c *comparison) pushRules(entries []repos.TreeEntry) error {
-	return c.rules.Push(c.head.Root.Source, c.path, entries)
+// pushRules makes the attributes of a folder count, in both trees.
+func (c *comparison) pushRules(base, head []repos.TreeEntry) error {
+	source := c.head.Root.Source
+	if c.before == c.after {
+		// Only one side has attributes here if only one has the folder.
+		return c.after.Push(source, c.path, append(head[:len(head):len(head)], base...))
+	}
+	if err := c.before.Push(source, c.path, base); err != nil {
+		return err
+	}
+	return c.after.Push(source, c.path, head)
 }
 
 func (c *comparison) pop() {
 	c.depth--
-	c.rules.Pop()
+	c.after.Pop()
+	if c.before != c.after {
+		c.before.Pop()
+	}
 }
 
 // addSame takes into account what both folders have. It is asked only where
@@ -393,7 +412,7 @@ func (c *comparison) holds(e *repos.TreeEntry) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := c.push(entries); err != nil {
+	if err := c.push(entries, entries); err != nil {
 		return false, err
 	}
 	defer c.pop()

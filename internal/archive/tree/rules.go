@@ -20,13 +20,14 @@ const (
 // repository, of the folders above, and its own.
 type Rules struct {
 	stack *attributes.Stack // nil: attributes do not count
-	lfs   bool              // pointers stand for their objects
+	use   Use
+	lfs   bool // pointers stand for their objects
 }
 
 // newRules are those above a repository's root, with its info/attributes.
 func (o *Options) newRules(info []byte) *Rules {
-	r := &Rules{lfs: o.LFS}
-	if o.Attributes {
+	r := &Rules{use: o.Attributes, lfs: o.LFS}
+	if o.Attributes != ForNothing {
 		r.stack = attributes.NewStack(info)
 	}
 	return r
@@ -66,7 +67,7 @@ func (r *Rules) Treatment(path []byte, mode repos.Mode) (t *Treatment, ignored b
 		return nil, false
 	}
 	found := r.stack.Lookup(path, mode.IsDir() || mode.IsGitlink())
-	return treat(mode, found, r.lfs), found[attributes.ExportIgnore].IsSet()
+	return treat(mode, found, r.use, r.lfs), r.use == ForArchive && found[attributes.ExportIgnore].IsSet()
 }
 
 // AttributesFile finds the entry with a folder's attributes.

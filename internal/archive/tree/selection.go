@@ -16,9 +16,9 @@ type Options struct {
 	// Prefix is put before every path; Strip is the folder that paths begin
 	// below.
 	Prefix, Strip string
-	// Attributes says that those of the trees and Info count: the content of
-	// info/attributes.
-	Attributes bool
+	// Attributes says what those of the trees are for. For an archive Info counts as
+	// well, the content of info/attributes.
+	Attributes Use
 	Info       []byte
 	// LFS says that pointers of git-lfs stand for their objects.
 	LFS bool
@@ -27,6 +27,16 @@ type Options struct {
 	Siblings Siblings
 	Limits   Limits
 }
+
+// Use is what attributes are for.
+type Use uint8
+
+// The uses.
+const (
+	ForNothing  Use = iota // files stay as they are stored
+	ForArchive             // as in git archive
+	ForCheckout            // as in git checkout: all files are there, and $Format$ stays
+)
 
 // Selection is what options take of a tree.
 type Selection struct {
@@ -56,6 +66,17 @@ func Select(ctx context.Context, root Folder, options Options) (*Selection, erro
 		return nil, err
 	}
 	return s, s.matchEach(ctx)
+}
+
+// MayLack reports whether the repository, or one whose submodule's content is taken, may
+// lack files although nothing is damaged.
+func (s *Selection) MayLack() bool {
+	for _, m := range s.modules {
+		if m.Source.MayLack() {
+			return true
+		}
+	}
+	return s.Root.Source.MayLack()
 }
 
 // Rules are those above the root.

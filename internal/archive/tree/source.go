@@ -21,6 +21,9 @@ type Source interface {
 	// ReadBlob appends a file to buf, unless it has more than limit bytes:
 	// repos.ErrTooLarge.
 	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
+	// MayLack reports whether objects may be missing although nothing is damaged:
+	// repos.ErrPartial, repos.ErrOutside.
+	MayLack() bool
 	// InfoAttributes is the content of info/attributes, or nil.
 	InfoAttributes() ([]byte, error)
 	// ResolveTreeish finds what a revision names; repos.ErrNotFound is for all that

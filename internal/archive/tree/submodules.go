@@ -111,7 +111,7 @@ func (s *Selection) openSubmodule(
 	if m.root, err = ReadFolder(m.Source, m.Commit.Tree); err != nil {
 		return Damaged(err)
 	}
-	if s.Attributes {
+	if s.Attributes == ForArchive {
 		if m.Info, err = m.Source.InfoAttributes(); err != nil {
 			return err
 		}

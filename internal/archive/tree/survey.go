@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/archive/convert"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -28,15 +29,33 @@ func (s *Selection) SurveyQuickly(ctx context.Context) error {
 	return nil
 }
 
-// Survey looks at all folders. It reports whether a file may have export-subst,
-// and whether a link may be above [MaxLinkBytes]; entries may yet be left out.
-func (s *Selection) Survey(ctx context.Context) (substitutes, longLinks bool, err error) {
-	found, err := s.survey(ctx, -1)
+// Found is what a tree may have that has to be looked at more closely. The entries that
+// have it may yet be left out.
+type Found struct {
+	// Substitutes says that a file may have export-subst, and UnknownEncodings that one
+	// may be meant for an encoding that is not known.
+	Substitutes, UnknownEncodings bool
+	// LongLinks says that a link is above [MaxLinkBytes].
+	LongLinks bool
+}
+
+// Survey looks at all folders.
+func (s *Selection) Survey(ctx context.Context) (Found, error) {
+	survey, err := s.survey(ctx, -1)
 	if err != nil {
-		return false, false, err
+		return Found{}, err
 	}
-	substitutes = found.substitutes && s.Attributes || attributes.CanMention(s.Info, exportSubst)
-	return substitutes, found.longLinks, nil
+	found := survey.found
+	found.mentionedIn(s.Info)
+	found.Substitutes = found.Substitutes && s.Attributes == ForArchive
+	found.UnknownEncodings = found.UnknownEncodings && s.Attributes != ForNothing
+	return found, nil
+}
+
+// mentionedIn adds what a file of attributes may ask for.
+func (f *Found) mentionedIn(content []byte) {
+	f.Substitutes = f.Substitutes || attributes.CanMention(content, exportSubst)
+	f.UnknownEncodings = f.UnknownEncodings || convert.MentionsUnknownEncoding(content)
 }
 
 // survey holds a whole tree against the limits. What paths select of it is
@@ -53,7 +72,7 @@ func (s *Selection) survey(ctx context.Context, budget int) (*survey, error) {
 		}
 	}
 	if s.spec != nil && errors.Is(err, ErrLimit) {
-		found.substitutes, found.longLinks, err = true, true, nil
+		found.found, err = Found{Substitutes: true, UnknownEncodings: true, LongLinks: true}, nil
 	}
 	return found, err
 }
@@ -89,9 +108,7 @@ type survey struct {
 	sizes   bool // look at the sizes of files
 	budget  int  // of different folders; negative: any number
 	folders map[repos.ID]extent
-	// substitutes says that a .gitattributes mentions export-subst, and longLinks
-	// that there is a link above MaxLinkBytes; entries may yet be left out.
-	substitutes, longLinks bool
+	found   Found
 	// Of all folders that were given to look.
 	entries, bytes int64
 }
@@ -181,7 +198,7 @@ func (s *survey) add(sum *extent, e repos.TreeEntry, depth int) error {
 			return Damaged(err)
 		}
 		below.blob = below.bytes
-		s.longLinks = s.longLinks || e.Mode.IsSymlink() && below.bytes > MaxLinkBytes
+		s.found.LongLinks = s.found.LongLinks || e.Mode.IsSymlink() && below.bytes > MaxLinkBytes
 	}
 	sum.entries = min(sum.entries+below.entries, s.limits.Entries+1)
 	sum.bytes = min(sum.bytes+below.bytes, s.limits.Bytes+1)
@@ -194,6 +211,6 @@ func (s *survey) add(sum *extent, e repos.TreeEntry, depth int) error {
 // mentions looks into a .gitattributes.
 func (s *survey) mentions(id repos.ID) error {
 	content, err := readAttributes(s.source, id)
-	s.substitutes = s.substitutes || attributes.CanMention(content, exportSubst)
+	s.found.mentionedIn(content)
 	return err
 }

@@ -27,14 +27,18 @@ var mayBePointer = &Treatment{LFS: true}
 
 // treat says what the attributes of an entry ask for. Only the content of
 // regular files is changed; lfs says that pointers stand for their objects.
-func treat(mode repos.Mode, a attributes.Attributes, lfs bool) *Treatment {
+func treat(mode repos.Mode, a attributes.Attributes, use Use, lfs bool) *Treatment {
 	t := Treatment{Diff: a[attributes.Diff]}
 	if mode.IsRegular() {
-		t.Conversion, t.Converts = convert.Decide(a)
-		t.Substitutes = a[attributes.ExportSubst].IsSet()
+		if use == ForCheckout {
+			t.Conversion, t.Converts = convert.DecideCheckout(a)
+		} else {
+			t.Conversion, t.Converts = convert.Decide(a)
+			t.Substitutes = a[attributes.ExportSubst].IsSet()
+		}
 		t.LFS = lfs && a[attributes.Filter].Is(filterLFS)
 	}
-	if t.Changes() || t.LFS {
+	if t.Changes() || t.LFS || t.Conversion.UnknownEncoding != "" {
 		allocated := t // only here: most files have no treatment
 		return &allocated
 	}
@@ -48,10 +52,30 @@ var marks = map[attributes.State]*Treatment{
 	attributes.Unset: {Diff: attributes.Value{State: attributes.Unset}},
 }
 
+// ConvertsAs reports whether two treatments make the same of the same content, by the
+// conversion of attributes.
+func (t *Treatment) ConvertsAs(other *Treatment) bool { return t.conversion() == other.conversion() }
+
+func (t *Treatment) conversion() convert.Conversion {
+	if t == nil {
+		return convert.Conversion{}
+	}
+	return t.Conversion
+}
+
 // InOrder reports whether a file can only be made after those before it, by the
 // goroutine that writes the archive: %(describe) is expanded in the first file
 // that asks for it only.
 func (t *Treatment) InOrder() bool { return t != nil && t.Substitutes }
+
+// UnknownEncoding is the encoding that attributes name for a file and that is not known,
+// so that the content stays UTF-8; or "".
+func (t *Treatment) UnknownEncoding() string {
+	if t == nil {
+		return ""
+	}
+	return t.Conversion.UnknownEncoding
+}
 
 // MayBePointer reports whether a file may be a pointer that is to be replaced.
 func (t *Treatment) MayBePointer() bool { return t != nil && t.LFS }

@@ -234,6 +234,7 @@ func manyFiles(repo *gittest.Repo, entries int) string {
 // Where nothing is deflated, our archive is git's to the byte, with the zip64
 // records too.
 func TestSameBytesAsGit_WhenStored(t *testing.T) {
+	gittest.Long(t)
 	special := []gittest.File{
 		gittest.Executable("run", "x"), gittest.Symlink("sym", "run"), gittest.Regular("\u00fc\xff", "\x00"),
 		gittest.Regular("\u00fc", gittest.Noise(10_000)), gittest.Gitlink("sub", strings.Repeat("12", 20)),
@@ -245,7 +246,7 @@ func TestSameBytesAsGit_WhenStored(t *testing.T) {
 	}{
 		{repo.Commit("empty"), 0}, {repo.Commit("special", special...), 5},
 		{manyFiles(repo, max16-1), max16 - 1}, {manyFiles(repo, max16), max16}, {manyFiles(repo, max16+3), max16 + 3},
-	} {
+	}[:gittest.Volume(4, 5)] {
 		commit := c.commit
 		mtime, err := strconv.ParseInt(repo.Git("show", "-s", "--format=%ct", commit), 10, 64)
 		if err != nil {
@@ -276,6 +277,7 @@ func TestTreeHasNoComment(t *testing.T) {
 
 // Programs that people have accept what we write.
 func TestRealReaders(t *testing.T) {
+	gittest.Long(t)
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.zip")
 	if err := os.WriteFile(name, newBuilder(t, 2, 1_700_000_000).archive(samples(), 3, commitID), 0o600); err != nil {
@@ -307,6 +309,7 @@ func TestRealReaders(t *testing.T) {
 
 // unzip makes of an archive what git checks out: modes, links and contents.
 func TestUnzip(t *testing.T) {
+	gittest.Long(t)
 	path, err := exec.LookPath("unzip")
 	if err != nil {
 		t.Skip("no unzip on the PATH")

@@ -2,8 +2,6 @@ package zstd
 
 import (
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -12,117 +10,55 @@ import (
 //
 // The library keeps positions in a 32-bit counter that moves by the input and
 // the window with each use, and clears its tables when the counter nears 2 GiB.
-// That the output is the same after it is nobody's promise; below 1 GiB it does
-// not happen.
+// The library does not promise the same output afterwards; below 1 GiB it does not
+// clear them.
 const maxMoved = 1 << 30
 
-// turns are the efforts with which blocks are compressed in turn, by level. The
-// library has few: what lies between two is made by giving blocks turns of both.
-//
-// Level 3 is just smaller than the zstd command's. SpeedDefault alone is 1.4 %
-// larger, and SpeedBetterCompression alone 5 % smaller for twice the time.
-// SpeedBestCompression is left out since its tables take 34 MiB.
-var turns = [MaxLevel + 1][7]zstd.EncoderLevel{
-	1: {fast, fast, fast, fast, fast, fast, fast},
-	2: {plain, fast, plain, fast, plain, fast, fast},
-	3: {better, plain, plain, plain, plain, plain, plain},
-	4: {better, better, plain, better, plain, better, plain},
-	5: {better, better, better, better, better, better, better},
-	6: {better, better, better, better, better, better, better},
-	7: {better, better, better, better, better, better, better},
-	8: {better, better, better, better, better, better, better},
-	9: {better, better, better, better, better, better, better},
-}
-
-// effortAt is that of the block with the given number. The small ones have the
-// best effort of their level, which makes up for what they lose by being small,
-// but for the first, which is waited for.
-func effortAt(level, number int) zstd.EncoderLevel {
-	turn := turns[level]
-	switch {
-	case number == 0:
-		return slices.Min(turn[:])
-	case sizeAt(number) < BlockSize:
-		return slices.Max(turn[:])
-	default:
-		return turn[number%len(turn)]
-	}
-}
-
 const (
-	fast    = zstd.SpeedFastest
-	plain   = zstd.SpeedDefault
-	better  = zstd.SpeedBetterCompression
-	efforts = better + 1 // bound
+	fast   = zstd.SpeedFastest
+	plain  = zstd.SpeedDefault
+	better = zstd.SpeedBetterCompression
 )
 
-// libraries lends the library's encoders to the workers. There are as many for
-// each effort as were in use at a time: a worker's own would be held by all of
-// them, though the costly effort has a turn now and then.
-type libraries struct {
-	mu   sync.Mutex
-	free [efforts][]*library
-}
-
-// library is the library's encoder for one effort.
-type library struct {
-	*zstd.Encoder
-	moved int
-}
-
-// take lends one that can still move so far.
-func (l *libraries) take(effort zstd.EncoderLevel) (*library, error) {
-	if lib := l.used(effort); lib != nil && lib.moved < maxMoved {
-		return lib, nil
+// effortOf returns the library's effort for a level. SpeedBestCompression is left out
+// since its tables take 34 MiB.
+func effortOf(level int) zstd.EncoderLevel {
+	switch {
+	case level < DefaultLevel:
+		return fast
+	case level == DefaultLevel:
+		return plain
+	default:
+		return better
 	}
-	made, err := newEncoderOf(effort, window)
-	return &library{Encoder: made}, err
-}
-
-// used returns one that was given back, or nil.
-func (l *libraries) used(effort zstd.EncoderLevel) *library {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := len(l.free[effort]) - 1
-	if last < 0 {
-		return nil
-	}
-	lib := l.free[effort][last]
-	l.free[effort][last] = nil
-	l.free[effort] = l.free[effort][:last]
-	return lib
-}
-
-// put takes one back. One that was not given back, by a task that panicked, is
-// garbage.
-func (l *libraries) put(effort zstd.EncoderLevel, lib *library) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.free[effort] = append(l.free[effort], lib)
 }
 
 // encoder makes frames, one at a time. It belongs to a worker.
 type encoder struct {
-	libs *libraries
-	out  []byte
+	effort  zstd.EncoderLevel
+	library *zstd.Encoder // nil before the first frame
+	moved   int
+	out     []byte
 }
 
-// newEncoder makes the output's memory at once: if it grew, more would be left
-// behind than it takes. What no frame reaches is never touched.
-func newEncoder(libs *libraries) *encoder {
-	return &encoder{libs: libs, out: make([]byte, 0, BlockSize+overhead)}
+// newEncoder allocates the memory for the output at once: a buffer that grew would leave
+// more garbage behind than it takes. Pages that no frame reaches are never touched.
+func newEncoder(effort zstd.EncoderLevel) *encoder {
+	return &encoder{effort: effort, out: make([]byte, 0, BlockSize+overhead)}
 }
 
-// frame returns the frame of data, which is at most BlockSize long. The result
-// is valid until the next call and does not depend on earlier ones.
-func (e *encoder) frame(effort zstd.EncoderLevel, data []byte) ([]byte, error) {
-	lib, err := e.libs.take(effort)
-	if err != nil {
-		return nil, fmt.Errorf("encoder: %w", err)
+// frame returns the frame of data, which is at most BlockSize long. The result is valid
+// until the next call and does not depend on earlier ones.
+func (e *encoder) frame(data []byte) ([]byte, error) {
+	if e.library == nil || e.moved >= maxMoved {
+		library, err := newEncoderOf(e.effort, window)
+		if err != nil {
+			return nil, fmt.Errorf("encoder: %w", err)
+		}
+		e.library, e.moved = library, 0
 	}
-	lib.moved += window + len(data)
-	e.out = lib.EncodeAll(data, e.out[:0])
-	e.libs.put(effort, lib)
+	e.moved += window + len(data)
+	e.out = e.library.EncodeAll(data, e.out[:0])
 	return e.out, nil
 }
 

@@ -13,11 +13,12 @@ const (
 	// same workers.
 	fillingBlocks = 2
 
-	// BlockSize is the input of one frame.
-	BlockSize = 6 << 20
+	// BlockSize is the input of one frame. Half of it makes an archive of source code 2
+	// percent larger, and twice as much half a percent smaller for twice the memory.
+	BlockSize = 4 << 20
 
 	// window is the power of two that holds a frame.
-	window = 8 << 20
+	window = BlockSize
 
 	// firstSize is the input of the first frame: the first byte leaves after a
 	// millisecond of compression.

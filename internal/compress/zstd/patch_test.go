@@ -73,6 +73,7 @@ func TestPatchesMakeTheNewContent(t *testing.T) {
 
 // The command is another implementation of RFC 8878.
 func TestTheCommandTakesPatches(t *testing.T) {
+	gittest.Long(t)
 	if _, err := exec.LookPath("zstd"); err != nil {
 		t.Skip("there is no zstd command")
 	}

@@ -26,8 +26,8 @@
 // worker, so that one is filled while each has one. All streams together have two
 // blocks, and one more for each worker, and those of one client all but one of these. A
 // stream without a block waits for its turn, never for the reader of another. Until it is
-// read, a stream has what became of a block. Every worker may hold two encoders of one and
-// of two times that size and room for a frame. A decoder needs BlockSize bytes for its window.
+// read, a stream has what became of a block. Every worker holds an encoder, of up to twice
+// that size, and room for a frame. A decoder needs BlockSize bytes for its window.
 package zstd
 
 import (
@@ -43,15 +43,15 @@ import (
 // of ETags and cache keys, for a download resumed across two versions would be
 // garbage. The golden digests of the tests guard it: when they change, because
 // of another block size or another release of the library, so must it.
-const EncoderVersion = "zs3"
+const EncoderVersion = "zs4"
 
-// Levels run from fast to small; from 5 on they are the same.
+// Levels run from fast to small, in three steps: below [DefaultLevel], that level, and
+// above it.
 const (
 	MinLevel = 1
 	MaxLevel = 9
 
-	// DefaultLevel is the zstd command's, and what it gives is no larger than
-	// what that gives.
+	// DefaultLevel is the zstd command's.
 	DefaultLevel = 3
 )
 
@@ -60,7 +60,6 @@ const (
 // concurrent use. It needs no closing; the scheduler does, after the last
 // stream.
 type Compressor struct {
-	level    int
 	pool     *blocks.Pool
 	encoders *workers.Slot[*encoder]
 }
@@ -70,11 +69,9 @@ func New(sched *workers.Scheduler, level int) (*Compressor, error) {
 	if level < MinLevel || level > MaxLevel {
 		return nil, fmt.Errorf("zstd: level %d is not in %d to %d", level, MinLevel, MaxLevel)
 	}
-	libs := new(libraries)
 	return &Compressor{
-		level:    level,
 		pool:     blocks.New(sched, format, sched.Workers()).Bounded(fillingBlocks + sched.Workers()),
-		encoders: workers.NewSlot(func() *encoder { return newEncoder(libs) }),
+		encoders: workers.NewSlot(func() *encoder { return newEncoder(effortOf(level)) }),
 	}, nil
 }
 
@@ -85,6 +82,6 @@ func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Strea
 }
 
 // Encode is [blocks.Encoder]'s: it makes a frame of each block.
-func (c *Compressor) Encode(w *workers.Worker, number int, _, data []byte) ([]byte, error) {
-	return c.encoders.Of(w).frame(effortAt(c.level, number), data)
+func (c *Compressor) Encode(w *workers.Worker, _ int, _, data []byte) ([]byte, error) {
+	return c.encoders.Of(w).frame(data)
 }

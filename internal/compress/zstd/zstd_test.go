@@ -29,7 +29,7 @@ var codec = compresstest.Codec{
 	},
 	Decode:     decode,
 	Commands:   []compresstest.Command{{Name: "zstd", Decode: []string{"-dcq", "--memory=8MB"}, Test: []string{"-tq"}}},
-	Levels:     []int{1, 2, 3, 4, 5}, // the others are as 5
+	Levels:     []int{MinLevel, DefaultLevel, MaxLevel}, // the others are as one of these
 	Default:    DefaultLevel,
 	Sample:     mixture,
 	Sizes:      boundaries(),
@@ -37,7 +37,7 @@ var codec = compresstest.Codec{
 	Several:    (1+2+4+8)*firstSize + 12345,
 	Long:       ramp + BlockSize + 12345,
 	ErrClosed:  blocks.ErrClosed,
-	GoldenSize: ramp + 2*BlockSize + BlockSize/2, // blocks of both efforts
+	GoldenSize: ramp + 2*BlockSize + BlockSize/2,
 	Golden:     golden[EncoderVersion],
 }
 
@@ -138,7 +138,7 @@ func TestHigherLevelsAreSmaller(t *testing.T) {
 	c := codec.Start(t, 2)
 	data := compresstest.Prose(3, ramp+BlockSize)
 	last := len(data)
-	for _, level := range []int{1, 2, 3} {
+	for _, level := range []int{MinLevel, DefaultLevel, MaxLevel} {
 		n := len(c.Compress(t, level, 1<<20, data))
 		if n >= last {
 			t.Errorf("level %d: %d bytes, not below %d", level, n, last)
@@ -150,27 +150,35 @@ func TestHigherLevelsAreSmaller(t *testing.T) {
 // golden are the digests of mixture at EncoderVersion. Whoever changes them
 // changes EncoderVersion too, or resumed downloads and caches mix two streams.
 var golden = map[string]map[int]string{
-	"zs3": {
-		1: "1a62736bc83e65b28a042406ac585f91",
-		2: "44de7ac40c2cb6d045b60ae6c09a7865",
-		3: "e07a045b6e81c38a0cf2d34fd9c59a9e",
-		4: "d94abc4f0267e9719c5b9fef8c266056",
-		5: "f846cb7b856d25dfb62734d609a6df1a",
+	"zs4": {
+		MinLevel:     "60a24b2a63c542ca75f7b4eb4a077de5",
+		DefaultLevel: "f645f039337a5bef0ac589e77776532c",
+		MaxLevel:     "ed90c88b67db9e0b67db3422126de1fa",
 	},
 }
 
-func TestLevelsAboveFiveAreAsFive(t *testing.T) {
-	for level := 6; level <= MaxLevel; level++ {
-		if turns[level] != turns[5] {
-			t.Errorf("level %d is not that of 5", level)
+func TestLevelsAreThreeSteps(t *testing.T) {
+	for level := MinLevel; level <= MaxLevel; level++ {
+		same := DefaultLevel
+		switch {
+		case level < DefaultLevel:
+			same = MinLevel
+		case level > DefaultLevel:
+			same = MaxLevel
+		}
+		if effortOf(level) != effortOf(same) {
+			t.Errorf("level %d is %v, want that of %d, %v", level, effortOf(level), same, effortOf(same))
 		}
 	}
 }
 
+// allEfforts are those of all levels.
+var allEfforts = []zstd.EncoderLevel{fast, plain, better}
+
 func TestNoiseFitsIntoItsBlock(t *testing.T) {
 	data := compresstest.Noise(1, BlockSize)
-	for effort := fast; effort < efforts; effort++ {
-		frame, err := newEncoder(new(libraries)).frame(effort, data)
+	for _, effort := range allEfforts {
+		frame, err := newEncoder(effort).frame(data)
 		if err != nil || len(frame) > BlockSize+overhead {
 			t.Errorf("%v: %d bytes do not fit into a block, %v", effort, len(frame), err)
 		}
@@ -185,22 +193,22 @@ func TestSameBytes_WhateverTheWorkerDidBefore(t *testing.T) {
 		mixture(1)[100_000:300_000], compresstest.Prose(1, 900_000), mixture(BlockSize)[:BlockSize],
 	}
 	r := rand.New(rand.NewPCG(5, 5))
-	for effort := fast; effort < efforts; effort++ {
+	for _, effort := range allEfforts {
 		want := make([][]byte, len(blocks))
 		for i, data := range blocks {
-			frame, err := newEncoder(new(libraries)).frame(effort, data)
+			frame, err := newEncoder(effort).frame(data)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want[i] = bytes.Clone(frame)
 		}
-		used := newEncoder(new(libraries))
+		used := newEncoder(effort)
 		for round := range 16 {
 			i := r.IntN(len(blocks) - 1)
 			if round%8 == 3 {
 				i = len(blocks) - 1 // takes long
 			}
-			got, err := used.frame(effort, blocks[i])
+			got, err := used.frame(blocks[i])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,23 +221,20 @@ func TestSameBytes_WhateverTheWorkerDidBefore(t *testing.T) {
 
 func TestSameBytes_AfterTheEncoderWasReplaced(t *testing.T) {
 	data := compresstest.Prose(1, 300_000)
-	frame, err := newEncoder(new(libraries)).frame(better, data)
+	frame, err := newEncoder(better).frame(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := bytes.Clone(frame)
-	e := newEncoder(new(libraries))
+	e := newEncoder(better)
 	for _, moved := range []int{0, maxMoved - 1, maxMoved} {
-		var before *library
-		if used := e.libs.free[better]; len(used) > 0 {
-			before = used[0]
-			before.moved = moved
-		}
-		got, err := e.frame(better, data)
+		before := e.library
+		e.moved = moved
+		got, err := e.frame(data)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("other bytes after %d bytes, %v", moved, err)
 		}
-		if replaced := e.libs.free[better][0] != before; replaced != (moved != maxMoved-1) {
+		if replaced := e.library != before; replaced != (moved != maxMoved-1) {
 			t.Errorf("after %d bytes the encoder was replaced: %v", moved, replaced)
 		}
 	}

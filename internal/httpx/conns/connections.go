@@ -120,8 +120,9 @@ type Conn struct {
 	list     *list.List    // of its client, or nil
 	arrived  uint64        // when it came into the list
 
-	mu   sync.Mutex // of pace
-	pace pace
+	mu       sync.Mutex // of what follows
+	pace     pace
+	deadline time.Time // of writes, as it was set; zero: none
 }
 
 // Close implements [net.Conn].

@@ -34,7 +34,7 @@ func (c *Conn) Write(p []byte) (written int, err error) {
 	c.await(taken)
 	defer c.awaitNoMore()
 	for {
-		if err := c.SetWriteDeadline(time.Now().Add(c.owner.options.Timeout / paceLooks)); err != nil {
+		if err := c.setLook(time.Now().Add(c.owner.options.Timeout / paceLooks)); err != nil {
 			return written, err
 		}
 		n, err := c.Conn.Write(p[written:])
@@ -48,10 +48,39 @@ func (c *Conn) Write(p []byte) (written int, err error) {
 		if n > 0 || queued < before {
 			taken = time.Now()
 		}
-		if time.Since(taken) >= c.owner.options.Timeout {
+		if time.Since(taken) >= c.owner.options.Timeout || c.isLate(time.Now()) {
 			return written, err
 		}
 	}
+}
+
+// setLook has a write return at a time, or at the deadline if that is earlier.
+func (c *Conn) setLook(at time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.deadline.IsZero() && c.deadline.Before(at) {
+		at = c.deadline
+	}
+	return c.Conn.SetWriteDeadline(at)
+}
+
+func (c *Conn) isLate(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.deadline.IsZero() && !now.Before(c.deadline)
+}
+
+// SetWriteDeadline implements [net.Conn]. The timeout of the client holds besides.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = t
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline implements [net.Conn].
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // pace is how much a client took in the time in which it was waited for, as it was

@@ -37,6 +37,13 @@ type Transport interface {
 	// Open makes a stream known whose message is about to be sent. cancel ends it
 	// early, and its cause is what the client is told.
 	Open(ref binary.Ref, cancel context.CancelCauseFunc) Stream
+	// Bare begins a stream of which nothing but the bytes is sent, right after the
+	// message that names it, and returns what they are to be written to. It is called as
+	// Write is, and so are the writes.
+	Bare(ctx context.Context, declared binary.Ref) (io.Writer, error)
+	// Fail ends the connection, for a bare stream broke: a client has no other way to
+	// see that.
+	Fail(err error)
 	// Leave is called once all has been answered and nothing more is to be: neither
 	// Write follows nor does a message that Read returns mean anything. A Read that
 	// waits has to fail then.
@@ -203,10 +210,15 @@ func (c *Conversation) leave(ctx context.Context) {
 
 // write sends one message.
 func (c *Conversation) write(ctx context.Context, message []byte) error {
-	return c.message(ctx, func(w io.Writer) error {
+	return c.message(ctx, fill(message))
+}
+
+// fill writes a message that is known before.
+func fill(message []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
 		_, err := w.Write(message)
 		return err
-	})
+	}
 }
 
 // message sends what fill writes.

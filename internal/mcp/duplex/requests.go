@@ -163,6 +163,15 @@ func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mc
 	if reply.Message == nil {
 		return
 	}
+	if reply.Attachments.Bare() {
+		call.End() // what follows cannot be cancelled
+		defer c.close(nil, reply.Attachments)
+		sent, whole := c.sendBare(ctx, reply)
+		if length += sent; !whole {
+			outcome = mcp.OutcomeAborted
+		}
+		return
+	}
 	streams := c.open(call, reply.Attachments)
 	defer c.close(streams, reply.Attachments)
 	if len(streams) == 0 {

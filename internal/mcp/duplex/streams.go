@@ -108,6 +108,43 @@ func (c *Conversation) send(ctx context.Context, s stream, end func()) (sent int
 	return out.sent, err
 }
 
+// sendBare sends a reply and the bytes of its streams in one turn: a client that knows
+// the RFC alone finds a stream by its place after the message. It returns how many bytes
+// the whole streams had, and whether all are whole.
+func (c *Conversation) sendBare(ctx context.Context, reply mcp.Reply) (sent int64, whole bool) {
+	defer resources.AccountOf(ctx).Stage("send")()
+	err := c.inTurn(ctx, func() error {
+		if err := c.transport.Write(ctx, fill(reply.Message)); err != nil {
+			return err
+		}
+		for _, attachment := range reply.Attachments.List() {
+			if err := c.writeBare(ctx, attachment); err != nil {
+				c.options.Logger.Warn("a stream was aborted", "uri", attachment.Name(), "error", err)
+				c.transport.Fail(err)
+				return err
+			}
+			sent += attachment.Size
+		}
+		return nil
+	})
+	return sent, err == nil
+}
+
+// writeBare writes one stream. What panics is that stream, not the server.
+func (c *Conversation) writeBare(ctx context.Context, attachment *resources.Attachment) error {
+	out, err := c.transport.Bare(ctx, attachment.Ref)
+	if err != nil {
+		return err
+	}
+	return panics.Catch(func() error {
+		buffered := bufio.NewWriterSize(out, binary.MaxFrameData)
+		if _, err := attachment.WriteTo(ctx, buffered); err != nil {
+			return err
+		}
+		return buffered.Flush()
+	})
+}
+
 // pieces sends what is written to it, piece by piece, each of which waits for its
 // turn.
 type pieces struct {

@@ -38,6 +38,8 @@ type fake struct {
 	left     chan struct{}
 	told     chan string // messages, and "end", "abort: words" of streams
 
+	// bare says that the client knows the RFC alone.
+	bare bool
 	// What the streams do, in the order in which they are opened.
 	credit func(n int) error
 	data   func(n int) error
@@ -99,6 +101,34 @@ func (f *fake) Open(binary.Ref, context.CancelCauseFunc) duplex.Stream {
 	return &fakeStream{f, f.opened}
 }
 
+// capabilities are those of the client.
+func (f *fake) capabilities() string {
+	const capability = `"binaryTransfer":{"supported":true}`
+	if f.bare {
+		return "{" + capability + "}"
+	}
+	return `{` + capability + `,"extensions":{"io.github.repomcp/binary-transfer":{"supported":true}}}`
+}
+
+func (f *fake) Bare(_ context.Context, declared binary.Ref) (io.Writer, error) {
+	f.mu.Lock()
+	f.opened++
+	n := f.opened
+	f.mu.Unlock()
+	return &fakeBytes{f, n}, f.alone(func() error { f.told <- fmt.Sprintf("%d has %d", n, declared.Size); return nil })
+}
+
+func (f *fake) Fail(error) { f.told <- "failed" }
+
+type fakeBytes struct {
+	*fake
+	n int
+}
+
+func (b *fakeBytes) Write(p []byte) (int, error) {
+	return len(p), b.alone(func() error { return b.data(b.n) })
+}
+
 type fakeStream struct {
 	*fake
 	n int
@@ -150,7 +180,7 @@ func converse(t *testing.T, f *fake, requests int) (told []string, ended error) 
 	f.requests = make(chan string, requests)
 	for id := range requests {
 		f.requests <- fmt.Sprintf(
-			`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"repo://hello/contents/file","transferMode":"binary","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"binaryTransfer":{"supported":true}}}}}`, id)
+			`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"repo://hello/contents/file","transferMode":"binary","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s}}}`, id, f.capabilities())
 	}
 	close(f.requests)
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
@@ -222,6 +252,39 @@ func TestHalfSentDataEndsTheConnection(t *testing.T) {
 			if strings.Contains(text, "aborted") || strings.Contains(text, "ended") {
 				t.Errorf("%s: %q was told", name, text)
 			}
+		}
+	}
+}
+
+// A client of the RFC has the bytes of a stream right after the message that names it.
+func TestBareStreamsFollowTheirMessages(t *testing.T) {
+	f := &fake{bare: true, data: func(int) error { return nil }}
+	told, err := converse(t, f, 4)
+	if err != nil || len(told) != 8 {
+		t.Fatalf("%v, %q", err, told)
+	}
+	for i := range 4 {
+		if message, named := told[2*i], fmt.Sprintf("%d has 8192", i+1); !strings.Contains(message, `"size":8192`) ||
+			told[2*i+1] != named {
+			t.Errorf("%d: %q, %q", i, message, told[2*i+1])
+		}
+	}
+}
+
+// Such a client can only see that a stream broke by the end of the connection.
+func TestBareStreamThatBreaksEndsTheConnection(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"fails": func() error { return errors.New("broken") }, "panics": func() error { panic("on purpose") },
+	} {
+		f := &fake{bare: true, data: func(n int) error {
+			if n == 2 {
+				return fail()
+			}
+			return nil
+		}}
+		told, err := converse(t, f, 3)
+		if err == nil || len(told) != 5 || told[4] != "failed" || !strings.HasPrefix(told[3], "2 has ") {
+			t.Errorf("%s: %v, %q", name, err, told)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestLargeIndexesAreComparedWhileInUse(t *testing.T) {
 			object.ErrCorrupt) {
 			t.Errorf("round %d, the ids: %v", round, err)
 		}
-		if flipped != p.Damaged() || flipped == r.Unchanged(p) {
+		if flipped != p.Damaged() || !r.Unchanged(p) {
 			t.Errorf("round %d: damaged %v, unchanged %v", round, p.Damaged(), r.Unchanged(p))
 		}
 		if _, err := openOnly(t, r, repo); flipped != errors.Is(err, object.ErrCorrupt) || !flipped && err != nil {

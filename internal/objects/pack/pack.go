@@ -19,6 +19,7 @@ var (
 	errBadPack     = errors.New("malformed pack file")
 	errPackDiffers = errors.New("pack file does not match its index")
 	errNoPack      = errors.New("pack file is missing")
+	errEmptyPack   = errors.New("pack file is empty")
 )
 
 const (
@@ -88,6 +89,7 @@ func (r *Reader) OpenPack(stem string, hasPack bool) (_ *Pack, err error) {
 		p.fault = object.Corrupt(p.name(), p.check(p.info.Size()))
 	} else if object.IsDamage(err) {
 		p.fault, err = err, nil
+		p.info, _ = r.root.Stat(p.name()) // there may be none
 	}
 	return p, err
 }
@@ -108,6 +110,9 @@ func NewestFirst(a, b *Pack) int {
 // checksum.
 func (p *Pack) check(size int64) error {
 	p.end = size - packTrailer
+	if size == 0 {
+		return errEmptyPack
+	}
 	if p.end < packHeader {
 		return io.ErrUnexpectedEOF
 	}
@@ -134,17 +139,17 @@ func (p *Pack) check(size int64) error {
 func (p *Pack) Damaged() bool { return p.fault != nil || p.suspect.Load() }
 
 // Unchanged says whether the files are those that were opened, as far as their
-// times tell, and no damage was seen in them.
+// times tell.
 func (r *Reader) Unchanged(p *Pack) bool {
-	if p.Damaged() {
-		return false
-	}
 	index, err := r.root.Stat(p.indexName())
 	if err != nil || !files.Same(index, p.indexInfo) {
 		return false
 	}
 	info, err := r.root.Stat(p.name())
-	return err == nil && files.Same(info, p.info)
+	if err != nil {
+		info = nil
+	}
+	return files.Same(info, p.info)
 }
 
 // Count is how many objects the pack has.

@@ -22,9 +22,9 @@ func Closest(name string, known []string, most int) []string {
 		likeness
 	}
 	var found []candidate
-	wanted := folded(name)
+	wanted := Fold(name)
 	for _, k := range known {
-		if like, ok := compareNames(wanted, folded(k)); ok {
+		if like, ok := compareNames(wanted, Fold(k)); ok {
 			found = append(found, candidate{k, like})
 		}
 	}
@@ -42,9 +42,9 @@ func Closest(name string, known []string, most int) []string {
 	return names
 }
 
-// folded makes names that differ in capitals and in what stands between words
+// Fold makes names that differ in capitals and in what stands between words
 // the same: agents mix per_page and perPage up.
-func folded(name string) string {
+func Fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 

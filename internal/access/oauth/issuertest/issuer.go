@@ -63,6 +63,13 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Answer is the reply to a request, without a connection.
+func (i *Issuer) Answer(r *http.Request) *http.Response {
+	recorder := httptest.NewRecorder()
+	i.serve(recorder, r)
+	return recorder.Result()
+}
+
 // published is the set of keys, with some of kinds that are of no use.
 func (i *Issuer) published() map[string]any {
 	list := []any{
@@ -132,11 +139,25 @@ func (i *Issuer) Token(t *testing.T, claims map[string]any) string {
 // Sign signs claims with any key and algorithm; a key without a name is not named.
 func Sign(t *testing.T, algorithm jose.SignatureAlgorithm, key any, id string, claims map[string]any) string {
 	t.Helper()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: id}}, nil)
+	text, err := json.Marshal(claims)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(claims)
+	return sign(t, jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: id}}, text, nil)
+}
+
+// TokenOf signs a text that stands for claims, below a header with more names, as an issuer does.
+func (i *Issuer) TokenOf(t *testing.T, text string, header map[jose.HeaderKey]any) string {
+	t.Helper()
+	key := i.Key()
+	return sign(t, jose.SigningKey{
+		Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key.Private, KeyID: key.ID},
+	}, []byte(text), header)
+}
+
+func sign(t *testing.T, key jose.SigningKey, text []byte, header map[jose.HeaderKey]any) string {
+	t.Helper()
+	signer, err := jose.NewSigner(key, &jose.SignerOptions{ExtraHeaders: header})
 	if err != nil {
 		t.Fatal(err)
 	}

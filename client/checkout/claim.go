@@ -1,0 +1,56 @@
+package checkout
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// claim refuses a folder that was hardly meant: one with files that no run has brought
+// there, the home folder, and the root of a disk. What a run has begun is ours.
+func (f *folder) claim() error {
+	if f.options.IntoExisting {
+		return nil
+	}
+	for _, name := range []string{stateName, journalName} {
+		if _, err := os.Lstat(f.path(name)); err == nil || !isAbsent(err) {
+			return err
+		}
+	}
+	dir := f.options.Dir
+	if what := special(dir); what != "" {
+		return fmt.Errorf("%s is %s: %w", dir, what, ErrOccupied)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return notAbsent(err)
+	}
+	for _, e := range entries {
+		if e.Name() != stateFolder {
+			return fmt.Errorf("%s has files that no sync has brought: %w", dir, ErrOccupied)
+		}
+	}
+	return nil
+}
+
+// special says what a folder is besides a place for files, or "".
+func special(dir string) string {
+	there, err := os.Stat(dir)
+	if err != nil {
+		return ""
+	}
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	home, _ := os.UserHomeDir() // "" where there is none
+	for _, place := range []struct{ at, what string }{
+		{filepath.VolumeName(at) + string(filepath.Separator), "the root of a disk"},
+		{home, "your home folder"},
+	} {
+		if info, err := os.Stat(place.at); err == nil && os.SameFile(info, there) {
+			return place.what
+		}
+	}
+	return ""
+}

@@ -1,0 +1,79 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/unpack"
+)
+
+// Code says to a program what an error is about.
+type Code string
+
+// The codes.
+const (
+	CodeArguments    Code = "arguments"    // the options make no sense
+	CodeOccupied     Code = "occupied"     // ErrOccupied
+	CodeLocked       Code = "locked"       // ErrLocked
+	CodeState        Code = "state"        // ErrState
+	CodeGone         Code = "gone"         // ErrGone
+	CodeUnauthorized Code = "unauthorized" // the server wants other credentials
+	CodeRefused      Code = "refused"      // the server refuses for another reason
+	CodeBusy         Code = "busy"         // the server is, or something on the way
+	CodeNetwork      Code = "network"      // the server was not reached, or broke off
+	CodeOtherOrigin  Code = "other_origin" // client.ErrOrigin, client.ErrInsecure
+	CodeTooLarge     Code = "too_large"    // client.ErrTooLarge
+	CodeDamaged      Code = "damaged"      // what came is not what was sent
+	CodeUnsafe       Code = "unsafe"       // what came is refused by package unpack
+	CodeStopped      Code = "stopped"      // the context has ended
+	CodeFailed       Code = "failed"       // anything else, such as the disk
+)
+
+// codes are those of errors, the most telling first.
+var codes = []struct {
+	is   error
+	code Code
+}{
+	{errArguments, CodeArguments},
+	{ErrOccupied, CodeOccupied},
+	{ErrLocked, CodeLocked},
+	{ErrState, CodeState},
+	{ErrGone, CodeGone},
+	{client.ErrOrigin, CodeOtherOrigin},
+	{client.ErrInsecure, CodeOtherOrigin},
+	{client.ErrTooLarge, CodeTooLarge},
+	{client.ErrDamaged, CodeDamaged},
+	{client.ErrNotVerified, CodeDamaged},
+	{client.ErrNotResumed, CodeNetwork},
+	{client.ErrNetwork, CodeNetwork},
+	{unpack.ErrDamaged, CodeDamaged},
+	{unpack.ErrContent, CodeDamaged},
+	{unpack.ErrPatch, CodeDamaged},
+	{context.Canceled, CodeStopped},
+	{context.DeadlineExceeded, CodeStopped},
+}
+
+// CodeOf is that of an error of this package, or of packages client and unpack.
+func CodeOf(err error) Code {
+	_, unsafe := errors.AsType[*unpack.RefusedError](err)
+	if _, limit := errors.AsType[*unpack.LimitError](err); limit || unsafe {
+		return CodeUnsafe
+	}
+	for _, c := range codes {
+		if errors.Is(err, c.is) {
+			return c.code
+		}
+	}
+	refused, ok := errors.AsType[*client.Error](err)
+	switch {
+	case !ok:
+		return CodeFailed
+	case refused.Busy():
+		return CodeBusy
+	case refused.Unauthorized():
+		return CodeUnauthorized
+	default:
+		return CodeRefused
+	}
+}

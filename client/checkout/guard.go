@@ -1,0 +1,99 @@
+package checkout
+
+import (
+	"io/fs"
+	"path"
+
+	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/swap"
+)
+
+// yields is asked about what a file takes the place of, or what is removed, when that
+// lies aside and cannot change any more. It may go if it is what the run has decided
+// about, or what a run before had put there.
+func (r *run) yields(old *record, seen fs.FileInfo) unpack.Yields {
+	return func(aside string, info fs.FileInfo) (bool, error) {
+		if seen != nil && swap.IsSame(seen, info) {
+			return true, nil
+		}
+		return r.isAt(old, aside, info, r.header.Written)
+	}
+}
+
+// isAt reports whether a file, which has another name for now, is what a run had put at
+// the path of a record. written is when the record was.
+func (f *folder) isAt(r *record, aside string, info fs.FileInfo, written int64) (bool, error) {
+	if r == nil || !r.isOurs() {
+		return false, nil
+	}
+	there := *r
+	there.path = aside
+	return newDisk(f.options.Dir).has(there, found{info: info}, written)
+}
+
+// ready has the journal know what is about to be done.
+func (r *run) ready(w unpack.Written) error { return r.note(recordOf(w)) }
+
+// done tells of a file that has its name now.
+func (r *run) done(w unpack.Written) error {
+	if w.Kind != unpack.Folder {
+		r.tellWritten(w.Path, w.Size)
+	}
+	return nil
+}
+
+// stays notes that a path has what was saved there while the run was under way.
+func (r *run) stays(s unpack.Stay) error {
+	want := recordOf(s.Written)
+	want.flag, want.aside = kept, ""
+	old, err := r.find(want.path)
+	if err != nil {
+		return err
+	}
+	there, err := newDisk(r.options.Dir).look(want.path)
+	if err != nil {
+		return err
+	}
+	reason := ReasonEdited
+	switch {
+	case s.InUse:
+		reason = ReasonInUse
+		want = want.postpone(old)
+	case there.info != nil && there.info.IsDir():
+		reason = ReasonInTheWay
+	case old == nil:
+		reason = ReasonUntracked
+	}
+	r.keep(Event{Path: want.path, Reason: reason, Copy: s.Copy})
+	return r.note(want)
+}
+
+// postpone is the record of a path that has what a run before had put there, if that is
+// so. What is to be there is asked for again by the next run.
+func (r record) postpone(old *record) record {
+	if old == nil || !old.isOurs() {
+		r.flag = kept
+		return r
+	}
+	r = *old
+	r.flag = postponed
+	return r
+}
+
+// settle brings in order what a run has left aside that was killed.
+func (f *folder) settle(u *unpack.Unpacker, old *record, change record, written int64) error {
+	copied, err := u.Settle(change.path, path.Join(path.Dir(change.path), change.aside),
+		func(at string, info fs.FileInfo) (unpack.Origin, error) {
+			if is, err := f.isAt(&change, at, info, written); is || err != nil {
+				return unpack.FromRun, err
+			}
+			if is, err := f.isAt(old, at, info, f.header.Written); is || err != nil {
+				return unpack.FromBefore, err
+			}
+			return unpack.FromUser, nil
+		})
+	if copied != "" {
+		f.tell(Event{Event: EventKeep, Path: change.path, Reason: ReasonEdited, Copy: copied})
+	}
+	return err
+}

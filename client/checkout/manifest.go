@@ -1,0 +1,246 @@
+package checkout
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+
+	"github.com/repomcp/repomcp/client"
+)
+
+const (
+	// manifestPath is the first member of a difference.
+	manifestPath = stateFolder + "/manifest.json"
+	// maxManifest is some hundred bytes for each of the two million entries that a
+	// server puts into an archive.
+	maxManifest = 1 << 30
+	// maxToken is more than a server's longest path has when it is percent-encoded.
+	maxToken = 128 << 10
+	// maxDepth is more than a manifest has, with what later ones may add.
+	maxDepth = 16
+	// maxPath is the longest path that package unpack writes, and so a state has.
+	maxPath = 4096
+	// maxPaths bounds the bytes of paths that are removed at once.
+	maxPaths = 1 << 20
+)
+
+// readManifest removes what a difference lists as deleted, after all of the manifest
+// was found to be good. What it lists besides comes as members.
+func (r *run) readManifest(size int64, content io.Reader) error {
+	if size > maxManifest {
+		return fmt.Errorf("%w: %s has %d bytes", client.ErrDamaged, manifestPath, size)
+	}
+	r.delta = true
+	held, _, err := r.hold(size, content)
+	if err != nil {
+		return err
+	}
+	err = r.readHeading(held)
+	if err == nil {
+		_, err = held.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = r.removeListed(held)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", manifestPath, err)
+	}
+	return errors.Join(err, closed(held))
+}
+
+// readHeading reads what the difference is of, and which folders something else takes
+// the place of.
+func (r *run) readHeading(content io.Reader) error {
+	var base string
+	m := newManifest(content)
+	err := m.eachMember(func(key string) error {
+		switch key {
+		case "head":
+			return m.decode(&r.head)
+		case "base":
+			return m.decode(&base)
+		case "typeChanged":
+			return m.eachPath(func(path string) error {
+				there, err := r.disk.look(path)
+				if err == nil && there.info != nil && there.info.IsDir() {
+					r.replaced.add(path)
+				}
+				return err
+			})
+		default:
+			return m.pass()
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case base == "" || base != r.base:
+		return fmt.Errorf("%w: it is the difference from %.80q", client.ErrDamaged, base)
+	case !isCommit(r.head):
+		return fmt.Errorf("%w: it leads to %.80q, which is no commit", client.ErrDamaged, r.head)
+	}
+	return nil
+}
+
+// removeListed removes what is listed as deleted. What is in a folder that something
+// else takes the place of waits for that.
+func (r *run) removeListed(content io.Reader) error {
+	m := newManifest(content)
+	listed, bytes := make(map[string]bool), 0
+	flush := func() error {
+		links := paths{} // and what was in their place
+		for link := range r.links {
+			if listed[link] {
+				links.add(link)
+			}
+		}
+		err := r.removeThose(func(w record) bool { return listed[w.path] || links.cover(w.path) }, anyFolder)
+		clear(listed)
+		bytes = 0
+		return err
+	}
+	// Of a folder that is not there, and that something else takes the place of, there
+	// is the record.
+	suffixes := map[string]string{"deleted": "", "typeChanged": "/"}
+	err := m.eachMember(func(key string) error {
+		suffix, ok := suffixes[key]
+		if !ok {
+			return m.pass()
+		}
+		return m.eachPath(func(path string) error {
+			if r.replaced.cover(path) {
+				return nil
+			}
+			listed[path+suffix] = true
+			if bytes += len(path); len(listed) < removedAtOnce && bytes < maxPaths {
+				return nil
+			}
+			return flush()
+		})
+	})
+	if err != nil || len(listed) == 0 {
+		return err
+	}
+	return flush()
+}
+
+// manifest reads an object of JSON without holding more than a part of it, whatever it
+// has. Its errors are client.ErrDamaged, or those of reading.
+type manifest struct {
+	json *json.Decoder
+	in   io.Reader
+	read int64
+	err  error // of reading
+}
+
+func newManifest(in io.Reader) *manifest {
+	m := &manifest{in: in}
+	m.json = json.NewDecoder(m)
+	return m
+}
+
+// Read gives the decoder as much as it needs for the next text. What it has read and
+// not yet understood is one that goes on.
+func (m *manifest) Read(p []byte) (int, error) {
+	if m.read-m.json.InputOffset() > maxToken {
+		return 0, fmt.Errorf("%w: a text of it goes on beyond %d bytes", client.ErrDamaged, maxToken)
+	}
+	n, err := m.in.Read(p[:min(len(p), maxToken/32)])
+	m.read += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		m.err = err
+	}
+	return n, err
+}
+
+// damaged makes errors of the decoder what they mean: its end, and any other form, is
+// damage.
+func (m *manifest) damaged(err error) error {
+	if err == nil || m.err != nil || errors.Is(err, client.ErrDamaged) {
+		return errors.Join(err, m.err)
+	}
+	return fmt.Errorf("%w: it is no manifest: %s", client.ErrDamaged, err.Error())
+}
+
+func (m *manifest) token() (json.Token, error) {
+	t, err := m.json.Token()
+	return t, m.damaged(err)
+}
+
+func (m *manifest) decode(text *string) error { return m.damaged(m.json.Decode(text)) }
+
+// begin reads the beginning of an object or a list.
+func (m *manifest) begin(delimiter json.Delim) error {
+	t, err := m.token()
+	if err == nil && t != delimiter {
+		err = fmt.Errorf("%w: it is no manifest", client.ErrDamaged)
+	}
+	return err
+}
+
+func (m *manifest) eachMember(read func(key string) error) error {
+	if err := m.begin('{'); err != nil {
+		return err
+	}
+	for m.json.More() {
+		key, err := m.token()
+		if err != nil {
+			return err
+		}
+		if err := read(fmt.Sprint(key)); err != nil {
+			return err
+		}
+	}
+	_, err := m.token()
+	return err
+}
+
+// eachPath reads a list of paths, which are percent-encoded. One that is too long for
+// any state is passed over.
+func (m *manifest) eachPath(each func(path string) error) error {
+	if err := m.begin('['); err != nil {
+		return err
+	}
+	for m.json.More() {
+		var escaped string
+		if err := m.decode(&escaped); err != nil {
+			return err
+		}
+		path, err := url.PathUnescape(escaped)
+		if err != nil {
+			return m.damaged(err)
+		}
+		if len(path) > maxPath {
+			continue
+		}
+		if err := each(path); err != nil {
+			return err
+		}
+	}
+	_, err := m.token()
+	return err
+}
+
+// pass reads over a value.
+func (m *manifest) pass() error {
+	for depth := 0; ; {
+		t, err := m.token()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		switch {
+		case depth == 0:
+			return nil
+		case depth > maxDepth:
+			return fmt.Errorf("%w: it is nested too deep", client.ErrDamaged)
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/internal/binary"
+)
+
+// mostSent is more than a client takes before it leaves, with what sockets hold.
+const mostSent = 64 << 20
+
+// endless writes a piece again and again until the client leaves.
+func endless(t *testing.T, w io.Writer, piece string) {
+	t.Helper()
+	for piece = strings.Repeat(piece, 1+(64<<10)/len(piece)); ; {
+		if _, err := io.WriteString(w, piece); err != nil {
+			return
+		}
+	}
+}
+
+// counted counts what is written to a reply.
+type counted struct {
+	http.ResponseWriter
+	bytes *atomic.Int64
+}
+
+func (c counted) Write(p []byte) (int, error) {
+	if c.bytes.Add(int64(len(p))) > mostSent {
+		return 0, errors.New("the client takes all of it")
+	}
+	return c.ResponseWriter.Write(p)
+}
+
+// TestEndlessRepliesEnd is about replies of which nothing is ever the end.
+func TestEndlessRepliesEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ kind, begin, piece string }{
+		"a string of JSON":  {"application/json", `{"jsonrpc":"2.0","id":1,"result":{"x":"`, "x"},
+		"blanks of JSON":    {"application/json", `{`, " "},
+		"nested JSON":       {"application/json", ``, "["},
+		"data of an event":  {"text/event-stream", "data: ", "x"},
+		"lines of an event": {"text/event-stream", "", "data: x\n"},
+		"comments":          {"text/event-stream", "", ": still here\n\n"},
+		"one comment":       {"text/event-stream", ":", "x"},
+		"blank lines":       {"text/event-stream", "", "\n"},
+		"notifications": {"text/event-stream", "",
+			"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n"},
+		"no messages":         {"text/event-stream", "", "data: x\n\n"},
+		"a preamble of parts": {"multipart/mixed; boundary=b", "", "line\r\n"},
+		"a message of parts":  {"multipart/mixed; boundary=b", "--b\r\nContent-Type: application/json\r\n\r\n{", " "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var sent atomic.Int64
+			server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", c.kind)
+				out := counted{w, &sent}
+				_, _ = io.WriteString(out, c.begin)
+				endless(t, out, c.piece)
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), hang)
+			defer cancel()
+			_, err := newClient(t, server).Fetch(ctx, "repo://one/contents/x")
+			if !errors.Is(err, client.ErrDamaged) || sent.Load() > mostSent {
+				t.Errorf("after %d bytes: %v", sent.Load(), err)
+			}
+		})
+	}
+}
+
+// TestRepliesThatOnlyLiveEnd is about replies that show again and again that the server is
+// there, and say nothing.
+func TestRepliesThatOnlyLiveEnd(t *testing.T) {
+	t.Parallel()
+	for name, piece := range map[string]string{
+		"comments": ": still here\n\n", "blank lines": "\n",
+		"notifications": "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n",
+	} {
+		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, piece)
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+		c := clientOf(t, server, client.Options{Idle: 200 * time.Millisecond, Retries: -1})
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
+		_, err := c.Read(ctx, "repo://one/contents/x")
+		cancel()
+		if !errors.Is(err, client.ErrNetwork) || !strings.Contains(err.Error(), "nothing came for too long") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A large answer may take longer than the client waits for anything to come.
+func TestSlowAnswersAreTaken(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("x", 100_000)
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			answer := `{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"repo://one","text":"` + text + `"}]}}`
+			if kind == "text/event-stream" {
+				answer = "data: " + answer + "\n\n"
+			}
+			for at := 0; at < len(answer); at += 10_000 {
+				_, _ = io.WriteString(w, answer[at:min(len(answer), at+10_000)])
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+		c := clientOf(t, server, client.Options{Idle: 300 * time.Millisecond, Retries: -1})
+		got, err := c.Read(t.Context(), "repo://one")
+		if err != nil || string(got.Bytes) != text {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// Pages without anything on them lead nowhere.
+func TestEndlessPagesEnd(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"result":{"contents":[{"uri":"repo://","text":"{\"repositories\":[]}",`+
+			`"_meta":{"io.github.repomcp/next":"repo://?after=%d"}}]}}`, asked, asked)
+	})
+	c := newClient(t, server)
+	for _, err := range c.List(t.Context(), "repo://") {
+		if !errors.Is(err, client.ErrDamaged) || asked > 3 {
+			t.Errorf("after %d pages: %v", asked, err)
+		}
+		return
+	}
+	t.Errorf("the list ends after %d pages", asked)
+}
+
+// flood answers every request by writing again and again what is no answer.
+func flood(piece []byte) func(*peer, asked) {
+	return func(p *peer, _ asked) {
+		for sent := 0; p.send(false, piece) == nil; sent += len(piece) {
+			if sent > mostSent {
+				p.t.Errorf("the client takes all of %.40q", piece)
+				p.cut()
+				return
+			}
+		}
+	}
+}
+
+// TestFloodsOverConnectionsEnd is about messages over WebSocket and a pipe.
+func TestFloodsOverConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	for _, mode := range modes {
+		for name, piece := range map[string]string{
+			"notifications": `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` +
+				strings.Repeat("x", 10_000) + `"}}`,
+			"pings":   `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 10_000) + `","method":"ping"}`,
+			"answers": `{"jsonrpc":"2.0","id":999,"result":"` + strings.Repeat("x", 10_000) + `"}`,
+			"blanks":  strings.Repeat("\n", 10_000),
+		} {
+			if mode == binary.ModeFrames && name == "blanks" {
+				continue // they are no message there
+			}
+			c := connectPeer(t, mode, client.Options{Retries: -1}, flood([]byte(piece)))
+			ctx, cancel := context.WithTimeout(t.Context(), hang)
+			_, err := c.Read(ctx, "repo://one")
+			cancel()
+			if !errors.Is(err, client.ErrDamaged) {
+				t.Errorf("%v, %s: %v", mode, name, err)
+			}
+		}
+	}
+}
+
+// TestEndlessMessagesEnd is about one message.
+func TestEndlessMessagesEnd(t *testing.T) {
+	t.Parallel()
+	near, far := io.Pipe()
+	in, out := io.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, in) }()
+	go endless(t, far, "x")
+	pipe := struct {
+		io.Reader
+		io.Writer
+		io.Closer
+	}{near, out, closers{near, out, in}}
+	c, err := client.New("stdio:", client.Options{Pipe: pipe, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	if _, err := c.Read(ctx, "repo://one"); !errors.Is(err, client.ErrDamaged) {
+		t.Errorf("over a pipe: %v", err)
+	}
+	_ = c.Close()
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"mcp"}})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = conn.CloseNow() }()
+		message, err := conn.Writer(r.Context(), websocket.MessageText)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		endless(t, message, "x")
+	}))
+	defer server.Close()
+	c, err = client.New("ws"+strings.TrimPrefix(server.URL, "http"), client.Options{Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(ctx, "repo://one"); !errors.Is(err, client.ErrDamaged) {
+		t.Errorf("over WebSocket: %v", err)
+	}
+	_ = c.Close()
+}
+
+type closers []io.Closer
+
+func (c closers) Close() error {
+	for _, one := range c {
+		_ = one.Close() // pipes do not fail
+	}
+	return nil
+}
+
+// TestSilentConnectionsEnd is about servers that are there and do not answer.
+func TestSilentConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	content := []byte("content")
+	ref := refOf(content)
+	for name, serve := range map[string]func(*peer, asked){
+		"no answer": func(*peer, asked) {},
+		"notifications now and then": func(p *peer, _ asked) {
+			for !p.left() {
+				p.message(map[string]any{"method": "notifications/message"})
+				time.Sleep(10 * time.Millisecond)
+			}
+		},
+		"pings now and then": func(p *peer, _ asked) {
+			for !p.left() {
+				p.message(map[string]any{"id": 1, "method": "ping"})
+				time.Sleep(10 * time.Millisecond)
+			}
+		},
+		"a chunk that stops": func(p *peer, r asked) {
+			if p.mode == binary.ModeFrames {
+				p.refer(r, ref)
+			} else if string(r.ID) == "1" {
+				p.refer(r, ref)
+				chunk := binary.Chunk{Stream: ref.Stream, Data: content}.Append(nil)
+				_ = p.send(true, chunk[:binary.ChunkHeaderBytes+2]) // clients may be gone
+			}
+		},
+	} {
+		for _, mode := range modes {
+			t.Run(fmt.Sprint(name, mode), func(t *testing.T) {
+				t.Parallel()
+				c := connectPeer(t, mode, client.Options{Retries: 1, Idle: 200 * time.Millisecond}, serve)
+				ctx, cancel := context.WithTimeout(t.Context(), hang)
+				defer cancel()
+				d, err := c.Fetch(ctx, "repo://one/contents/x")
+				if err == nil {
+					_, err = io.ReadAll(d)
+					_ = d.Close()
+				}
+				if !errors.Is(err, client.ErrNetwork) || ctx.Err() != nil {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestSilentProgramsEnd is about programs, whatever they write elsewhere.
+func TestSilentProgramsEnd(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no shell")
+	}
+	for _, script := range []string{"exec sleep 600", "exec yes >&2", "while echo; do sleep 0.01; done"} {
+		o := client.Options{Command: []string{"sh", "-c", script}, Idle: 200 * time.Millisecond, Retries: -1}
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
+		_, err := client.Connect(ctx, "stdio:", o)
+		cancel()
+		if !errors.Is(err, client.ErrNetwork) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}
+
+// A download that nobody reads holds a pipe up, and that is no silence of the server.
+func TestAHeldPipeIsNotIdle(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("content\n"), 100_000)
+	const idle = 200 * time.Millisecond
+	c := connectPeer(t, binary.ModeChunks, client.Options{Retries: -1, Idle: idle}, func(p *peer, r asked) {
+		ref := refOf(content)
+		p.refer(r, ref)
+		p.data(ref.Stream, content)
+		p.end(ref, true)
+	})
+	d, err := c.Fetch(t.Context(), "repo://one/contents/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	second := make(chan error, 1)
+	go func() {
+		_, err := fetch(t, c, "repo://one/contents/y")
+		second <- err
+	}()
+	time.Sleep(5 * idle) // no event tells that nothing happens
+	if got, err := io.ReadAll(d); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("the download after it: %v", err)
+	}
+}

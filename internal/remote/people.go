@@ -1,0 +1,80 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/client"
+)
+
+// plainError has words for people in place of those of an error, which it is.
+type plainError struct {
+	text string
+	error
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.error }
+
+// Reasons of servers that need other words than theirs, which are for agents.
+const (
+	reasonURI       = "invalid_uri"
+	reasonNoStreams = "stream_not_supported"
+)
+
+// isAbsent reports whether a server has nothing of a name. Something may have another.
+func isAbsent(err error) bool {
+	refused, ok := errors.AsType[*client.Error](err)
+	return ok && (refused.NotFound() || refused.Reason == reasonURI)
+}
+
+// forPeople words what went wrong with something that the command line names: without the
+// terms of the protocol, and with what to do next.
+func forPeople(what string, err error) error {
+	text := ""
+	refused, isRefused := errors.AsType[*client.Error](err)
+	origin, leadsAway := errors.AsType[*client.OriginError](err)
+	_, isWorded := errors.AsType[*plainError](err)
+	switch {
+	case err == nil || isWorded:
+		return err
+	case isRefused && (refused.NotFound() || refused.Reason == reasonURI && isForAgents(refused.Message)):
+		text = "the server has no such repository, branch, tag, commit or file; repomcp ls URL lists its " +
+			"repositories, and repomcp ls URL REPO@REF the files of one"
+	case isRefused && refused.Reason == reasonNoStreams:
+		text = "it is a folder or a list, which repomcp ls shows; repomcp get REPO@REF --extract -o DIR takes all files"
+	case isRefused:
+		text = strings.TrimPrefix(refused.Error(), refused.Operation+": ")
+	case leadsAway:
+		text = fmt.Sprintf("the server leads to another origin; pass --origin %s if its downloads may come from there",
+			origin.Origin)
+	case errors.Is(err, client.ErrNoList):
+		text = "it is a file, which repomcp cat shows"
+	case errors.Is(err, client.ErrNotVerified):
+		text = "nothing tells whether the download is whole: a proxy on the way may have cut it; try again, or ask " +
+			"the server without that proxy"
+	default:
+		if text = withoutMethod(err); text == "" {
+			return err
+		}
+	}
+	return &plainError{what + ": " + text, err}
+}
+
+// isForAgents tells the words of a server that name methods of the protocol.
+func isForAgents(message string) bool { return strings.Contains(message, "resources/") }
+
+// said are the errors of package client whose words are for people, behind the method that
+// failed.
+var said = []error{client.ErrNotResumed, client.ErrTooLarge, client.ErrInsecure, client.ErrDamaged, client.ErrNetwork}
+
+// withoutMethod is what an error says behind the method of the protocol, or "".
+func withoutMethod(err error) string {
+	for _, one := range said {
+		if _, detail, ok := strings.Cut(err.Error(), one.Error()); ok && errors.Is(err, one) {
+			return one.Error() + detail
+		}
+	}
+	return ""
+}

@@ -1,0 +1,12 @@
+package swap
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+)
+
+// IsBusy reports whether a rename failed since some program has the file open.
+func IsBusy(err error) bool {
+	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
+}
