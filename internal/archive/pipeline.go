@@ -146,7 +146,7 @@ func (l *pipeline) nextSize() int {
 }
 
 func (l *pipeline) submit(r *run) error {
-	if err := l.queue.Submit(r, runCost); err != nil {
+	if err := l.queue.Submit(r); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil

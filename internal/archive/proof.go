@@ -41,7 +41,7 @@ func (l *pipeline) proveNext(r *run) error {
 		return nil // what is wrong with it is found in its turn
 	}
 	l.proof = &proof{l.ctx, r.Source, e.ID, make(chan struct{}, 1)}
-	if err := l.queue.Submit(l.proof, runCost); err != nil {
+	if err := l.queue.Submit(l.proof); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil
