@@ -103,8 +103,8 @@ var arrows = map[string][]string{
 		"internal/access", "internal/archive/attributes", "internal/archive/compress/gzip",
 		"internal/archive/compress/xz", "internal/archive/compress/zstd", "internal/archive/content",
 		"internal/archive/delta", "internal/archive/pathspec", "internal/archive/tar", "internal/archive/tree",
-		"internal/archive/zip", "internal/base/lru", "internal/base/workers", "internal/git/lfs",
-		"internal/git/pretty", "internal/repos",
+		"internal/archive/zip", "internal/base/lru", "internal/base/span", "internal/base/workers",
+		"internal/git/lfs", "internal/git/pretty", "internal/repos",
 	},
 	"internal/archive/attributes":            {"internal/git/quoting", "internal/git/wildmatch"},
 	"internal/archive/compress/blocks":       {"internal/access", "internal/base/workers"},
@@ -127,7 +127,9 @@ var arrows = map[string][]string{
 	},
 	"internal/archive/zip": {"internal/archive/compress/gzip", "internal/base/workers"},
 
-	"internal/cache":           {"internal/base/loopback", "internal/base/panics", "internal/base/ticks"},
+	"internal/cache": {
+		"internal/base/loopback", "internal/base/panics", "internal/base/span", "internal/base/ticks",
+	},
 	"internal/cache/cachetest": {},
 
 	"internal/links": {"internal/base/loopback", "internal/base/operatorfile"},
@@ -195,6 +197,7 @@ var arrows = map[string][]string{
 	"internal/base/operatorfile":          {},
 	"internal/base/operatorfile/filetest": {"internal/base/operatorfile"},
 	"internal/base/panics":                {},
+	"internal/base/span":                  {},
 	"internal/base/swap":                  {},
 	"internal/base/ticks":                 {},
 	"internal/base/weborigin":             {},

@@ -145,8 +145,8 @@ func (l *pipeline) nextSize() int {
 	return max(1, min(fit, 2*l.size, runEntries))
 }
 
-func (l *pipeline) submit(r *run) error {
-	if err := l.queue.Submit(r); err != nil {
+func (l *pipeline) submit(task workers.Task) error {
+	if err := l.queue.Submit(task); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil
@@ -215,14 +215,9 @@ func (l *pipeline) resubmit(r *run) error {
 // streamFile writes the next file of a run, which is large or has to be made in
 // order.
 func (l *pipeline) streamFile(r *run) error {
-	e, known := r.Entry(r.next), l.proof
-	if err := l.proveNext(r); err != nil {
+	e := r.Entry(r.next)
+	if err := l.proveAhead(r, e.ID); err != nil {
 		return err
-	}
-	if known != nil && known.id == e.ID {
-		if err := l.wait(known.done); err != nil {
-			return err
-		}
 	}
 	size, write, err := l.opener.Open(e)
 	if err != nil {
@@ -277,6 +272,7 @@ func (l *pipeline) mark(r *run) {
 // but what they took from the engine is given back.
 func (l *pipeline) release() {
 	l.queue.Close()
+	l.proof.end()
 	l.engine.writing.Add(-1)
 	for _, r := range l.window {
 		r.clearOutput()

@@ -1,34 +1,95 @@
 package archive
 
 import (
-	"context"
-	"fmt"
+	"sync"
 
-	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// proof has a worker compare a large file with its id while the one before it is
+// proofSlice is how much of a file one task compares: some ten milliseconds' worth, so
+// that a file of 5 GiB does not keep a worker from the tasks of other clients.
+const proofSlice = 2 << 20
+
+// proof has workers compare a large file with its id while the one before it is
 // written: all of it is read for that before its first byte is written, which is half of
 // the work for it.
 type proof struct {
-	ctx    context.Context
-	source tree.Source
 	id     repos.ID
-	done   chan struct{}
+	open   func() (prover, error)
+	submit func(workers.Task) error
+	done   chan struct{} // the comparison is over
+
+	mu     sync.Mutex // held while a slice is compared
+	prover prover     // nil before the first slice
+	ended  bool
 }
 
-// Run implements [workers.Task]. Whoever opens the file meets the same error.
+// prover is a [repos.Prover].
+type prover interface {
+	Advance(most int64) (whole bool, err error)
+	Close() error
+}
+
+// Run implements [workers.Task]: it compares the next slice and submits the rest. Why it
+// fails is not said: the pipeline meets the same error when it opens the file.
 func (p *proof) Run(*workers.Worker) {
-	if blob, err := p.source.Blob(p.ctx, p.id); err == nil {
-		_ = blob.Close() // only compared
+	if p.advance() && p.submit(p) == nil {
+		return
 	}
+	p.end()
 	p.done <- struct{}{}
 }
 
-// proveNext begins with the file behind the next one of a run, if it is large as well.
-func (l *pipeline) proveNext(r *run) error {
+// advance compares the next slice, and reports whether there are more.
+func (p *proof) advance() (more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	if p.prover == nil {
+		opened, err := p.open()
+		if err != nil {
+			return false
+		}
+		p.prover = opened
+	}
+	whole, err := p.prover.Advance(proofSlice)
+	return !whole && err == nil
+}
+
+// end closes the file, at the latest when the slice is compared that a worker is at.
+// Tasks that are pending do nothing more.
+func (p *proof) end() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	if p.prover != nil {
+		_ = p.prover.Close() // only compared
+		p.prover = nil
+	}
+}
+
+// proveAhead has workers begin with the file behind the next one of a run, and waits for
+// the proof of the next one, if it has one.
+func (l *pipeline) proveAhead(r *run, next repos.ID) error {
+	known := l.proof
+	defer known.end()
+	if err := l.proveSecond(r); err != nil {
+		return err
+	}
+	if known == nil || known.id != next {
+		return nil
+	}
+	return l.wait(known.done)
+}
+
+// proveSecond begins with the file behind the next one of a run, if it is large as well.
+func (l *pipeline) proveSecond(r *run) error {
 	l.proof = nil
 	if r.next+1 >= r.Len() {
 		return nil
@@ -40,9 +101,10 @@ func (l *pipeline) proveNext(r *run) error {
 	if size, err := r.Source.Size(e.ID); err != nil || size <= largeBytes || size > l.plan.options.Limits.BlobBytes {
 		return nil // what is wrong with it is found in its turn
 	}
-	l.proof = &proof{l.ctx, r.Source, e.ID, make(chan struct{}, 1)}
-	if err := l.queue.Submit(l.proof); err != nil {
-		return fmt.Errorf("archive: %w", err)
+	ctx, source := l.ctx, r.Source
+	l.proof = &proof{
+		id: e.ID, submit: l.submit, done: make(chan struct{}, 1),
+		open: func() (prover, error) { return source.OpenProver(ctx, e.ID) },
 	}
-	return nil
+	return l.submit(l.proof)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/content"
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/base/span"
 )
 
 // mark is a place between two entries of an archive: so many entries make so
@@ -95,9 +96,6 @@ func (p *Plan) start(ctx context.Context) (*position, error) {
 	return &position{walk: w, opener: p.newOpener(ctx)}, nil
 }
 
-// errEnough ends an archive of which enough was written.
-var errEnough = errors.New("archive: the end of the range")
-
 // WriteRange writes length bytes of the archive from an offset on; a negative
 // length means to its end. An offset beyond the end writes nothing. A plain tar
 // is generated from the last mark before the offset on, if some of it was
@@ -107,24 +105,21 @@ func (p *Plan) WriteRange(ctx context.Context, w io.Writer, offset, length int64
 	if length == 0 {
 		return nil
 	}
-	if length < 0 {
-		length = -1
-	}
-	part := &window{w: w, skip: offset, left: length}
+	part := &span.Writer{W: w, Skip: offset, Left: length}
 	err := p.writeFrom(ctx, part)
-	if errors.Is(err, errEnough) {
+	if part.Left == 0 && errors.Is(err, span.ErrEnd) {
 		return nil
 	}
 	return err
 }
 
 // writeFrom begins with the run of entries that the part is in, or before it.
-func (p *Plan) writeFrom(ctx context.Context, part *window) error {
+func (p *Plan) writeFrom(ctx context.Context, part *span.Writer) error {
 	trail := p.trail()
 	if trail == nil {
 		return p.WriteTo(ctx, part)
 	}
-	from := trail.before(part.skip)
+	from := trail.before(part.Skip)
 	if from == (mark{}) {
 		return p.WriteTo(ctx, part)
 	}
@@ -136,7 +131,7 @@ func (p *Plan) writeFrom(ctx context.Context, part *window) error {
 	if err != nil {
 		return err
 	}
-	part.skip -= from.offset
+	part.Skip -= from.offset
 	l := p.newPipeline(ctx, part, p.tarLayout(), at)
 	l.more = more
 	return l.rest()
@@ -172,31 +167,4 @@ func (r *run) ordered() bool {
 		}
 	}
 	return false
-}
-
-// window lets a part of what is written through.
-type window struct {
-	w    io.Writer
-	skip int64 // bytes to leave out first
-	left int64 // bytes to write after that; negative: all
-}
-
-func (w *window) Write(p []byte) (int, error) {
-	written := len(p)
-	n := min(int64(len(p)), w.skip)
-	p, w.skip = p[n:], w.skip-n
-	if w.left >= 0 {
-		p = p[:min(int64(len(p)), w.left)]
-	}
-	if len(p) > 0 {
-		if n, err := w.w.Write(p); err != nil {
-			return n, err
-		}
-	}
-	if w.left >= 0 {
-		if w.left -= int64(len(p)); w.left == 0 {
-			return 0, errEnough
-		}
-	}
-	return written, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/repomcp/repomcp/internal/base/loopback"
+	"github.com/repomcp/repomcp/internal/base/span"
 )
 
 // RedirectExpiry is how long a URL of [Entry.Redirect] can be used for a first
@@ -178,7 +179,7 @@ func (o *Objects) rebuild(ctx context.Context, from *object, w *spoolWriter, bui
 	} else {
 		o.count.faults.Add(1)
 	}
-	return build(ctx, &skipper{w, written})
+	return build(ctx, &span.Writer{W: w, Skip: written, Left: -1})
 }
 
 func (o *Objects) copyTo(ctx context.Context, from *object, w io.Writer) (written int64, err error) {
@@ -232,20 +233,4 @@ func (o *Objects) drop(ctx context.Context, key Key) {
 		}
 		cancel()
 	}
-}
-
-// skipper drops the beginning of a build, which was written already.
-type skipper struct {
-	w    io.Writer
-	skip int64
-}
-
-func (s *skipper) Write(p []byte) (int, error) {
-	skipped := min(s.skip, int64(len(p)))
-	s.skip -= skipped
-	if skipped == int64(len(p)) {
-		return len(p), nil
-	}
-	n, err := s.w.Write(p[skipped:])
-	return int(skipped) + n, err
 }

@@ -49,6 +49,34 @@ func (s *Snapshot) ProveBlob(ctx context.Context, id ID, begin func() io.Writer)
 	return size, mustBeBlob(id, kind)
 }
 
+// Prover compares a file with its id in parts. One goroutine may use it at a time.
+type Prover struct {
+	repository *Repository
+	prover     *objects.Prover
+}
+
+// OpenProver opens a file to compare it with its id in parts, so that [Snapshot.Blob]
+// need not. Close it.
+func (s *Snapshot) OpenProver(ctx context.Context, id ID) (prover *Prover, err error) {
+	defer s.repository.contain(&err)
+	opened, err := s.objects.OpenProver(ctx, id)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	return &Prover{s.repository, opened}, nil
+}
+
+// Advance reads about so many bytes more, and reports whether those were the last and
+// the file is its id's.
+func (p *Prover) Advance(most int64) (whole bool, err error) {
+	defer p.repository.contain(&err)
+	whole, err = p.prover.Advance(most)
+	return whole, domainError(err)
+}
+
+// Close closes the file.
+func (p *Prover) Close() error { return p.prover.Close() }
+
 // PeekBlob returns the first bytes of a file, at most so many, and the length that
 // its header tells. Neither is compared with anything: it is for guesses, such as
 // what kind of file it is.
@@ -71,6 +99,9 @@ func (s *Snapshot) PeekBlob(id ID, most int64) (head []byte, size int64, err err
 
 // Size is the length of the content in bytes.
 func (b *Blob) Size() int64 { return b.object.Size() }
+
+// Held is how many bytes of memory the open file takes until it is closed.
+func (b *Blob) Held() int64 { return b.object.Held() }
 
 // Read implements [io.Reader]. It reads exactly Size bytes and then returns io.EOF, or
 // an error that matches [ErrCorrupt].

@@ -16,6 +16,8 @@ type Source interface {
 	Tree(id repos.ID) ([]repos.TreeEntry, error)
 	// Blob opens a file that was compared with its id.
 	Blob(ctx context.Context, id repos.ID) (*repos.Blob, error)
+	// OpenProver opens a file to compare it with its id in parts, so that Blob need not.
+	OpenProver(ctx context.Context, id repos.ID) (*repos.Prover, error)
 	// Size is the length of a blob, read from headers only and not compared.
 	Size(id repos.ID) (int64, error)
 	// ReadBlob appends a file to buf, unless it has more than limit bytes:

@@ -14,14 +14,17 @@ const (
 	// windowBytes is the history, and what is inflated at a time: before each time
 	// the history is moved, and the fast loop of the decoder has its slow ends.
 	windowBytes = historyBytes + 128<<10
+	// ReaderBytes is how much memory a [Reader] takes: its buffers, and tables of less
+	// than 32 KiB.
+	ReaderBytes = inputBytes + windowBytes + 32<<10
 	// keptInput is what stays of the input when more is read: bits that were
 	// taken may go back.
 	keptInput = 8
 )
 
 // Reader reads a zlib stream of any length from a file, in fixed buffers: it is a
-// [Decoder] with a window that moves on. Its tables and buffers are about 250 KiB,
-// so that it is best used again by [Reader.Reset].
+// [Decoder] with a window that moves on. It takes [ReaderBytes] of memory, so that
+// it is best used again by [Reader.Reset].
 type Reader struct {
 	decoder  Decoder
 	file     io.ReaderAt

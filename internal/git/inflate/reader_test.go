@@ -5,6 +5,7 @@ import (
 	"compress/zlib"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -95,5 +96,14 @@ func TestDamagedStreamsGiveNoWrongEnd(t *testing.T) {
 	}
 	if cases < 80 {
 		t.Errorf("only %d cases", cases)
+	}
+}
+
+// TestReaderBytes compares what a Reader says that it takes with its type and buffers.
+func TestReaderBytes(t *testing.T) {
+	t.Parallel()
+	taken := int(reflect.TypeFor[Reader]().Size()) + inputBytes + windowBytes + Room
+	if taken > ReaderBytes || taken < ReaderBytes/2 {
+		t.Errorf("a reader takes %d bytes and says %d", taken, ReaderBytes)
 	}
 }

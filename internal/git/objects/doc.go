@@ -35,9 +35,11 @@
 //
 // # Limits
 //
-// Memory, descriptors, temporary files and the depth of delta chains are bounded. A
-// blob that is stored whole streams in a fixed buffer at any size. A deltified one
-// of up to 32 MiB is resolved in memory, a larger one through temporary files.
+// Memory, descriptors, temporary files and the depth of delta chains are bounded. An
+// open object holds less than 3 MiB, whatever its size: see [Object.Held]. A blob that is
+// stored whole streams in a fixed buffer. A deltified one of up to 1 MiB is resolved in
+// memory, and a larger one is made of its delta and a base in a temporary file while it is
+// read. An object that is read into memory whole takes three times its size for a moment.
 //
 // SHA-256 repositories, reftable repositories and unknown extensions are
 // refused with [ErrUnsupported].

@@ -38,9 +38,13 @@ func defaultLimits() limits {
 			// A sixth of git's core.deltaBaseCacheLimit, which is for one process: 32
 			// MiB made archives 2 percent faster, and a server that much larger.
 			BaseBytes: 16 << 20,
-			// The largest ordinary source files stay in memory; resolving a delta may
-			// take three times as much for a moment.
-			SpillBytes: 32 << 20,
+			// A download holds its object open until it ends, so hundreds are open at once.
+			// Opening one takes three times as much for a moment. The cache of bases keeps
+			// nothing larger either.
+			SpillBytes: 1 << 20,
+			// The largest ordinary source files. Such an object is in memory for a moment only,
+			// and its reader has bounded that by its limit.
+			WholeBytes: 32 << 20,
 			// What a temporary directory can usually spare.
 			SpillSpace: pack.NewBudget(8 << 30),
 			TempDir:    os.TempDir(),

@@ -9,6 +9,8 @@ type (
 	Type = object.Type
 	// Object is [object.Object].
 	Object = object.Object
+	// Prover is [object.Prover].
+	Prover = object.Prover
 	// CorruptError is [object.CorruptError].
 	CorruptError = object.CorruptError
 )

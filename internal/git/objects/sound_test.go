@@ -98,6 +98,9 @@ func TestSoundObjectsComeFromASoundCopy(t *testing.T) {
 	check := func(repo *gittest.Repo, sound bool) {
 		snap := snapshot(t, newStore(t, nil, repo), repo)
 		for _, id := range ids {
+			if _, err := proveInParts(t, snap, id); !sound && !errors.Is(err, ErrCorrupt) {
+				t.Errorf("proving %v in parts: %v", id, err)
+			}
 			object, err := snap.OpenSound(t.Context(), id)
 			if sound != (err == nil) || err != nil && !errors.Is(err, ErrCorrupt) {
 				t.Errorf("%v, sound %v: %v", id, sound, err)
@@ -120,6 +123,43 @@ func TestSoundObjectsComeFromASoundCopy(t *testing.T) {
 	other.Git("-c", "core.compression=0", "repack", "-adFq", "--depth=0")
 	repo.CopyPack(other)
 	check(repo, true)
+}
+
+// proveInParts returns how many parts of a piece each there were.
+func proveInParts(t *testing.T, snap *Snapshot, id ID) (parts int, err error) {
+	t.Helper()
+	prover, err := snap.OpenProver(t.Context(), id)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err := prover.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for whole := false; !whole && err == nil; parts++ {
+		whole, err = prover.Advance(pieceBytes)
+	}
+	return parts, err
+}
+
+// TestWhatWasProvedInPartsIsRemembered proves objects of every size twice.
+func TestWhatWasProvedInPartsIsRemembered(t *testing.T) {
+	repo, contents := withSizes(t)
+	repo.Git("repack", "-adfq", "--window=10")
+	snap := snapshot(t, newStore(t, func(l *limits) { l.packs.SpillBytes = 2 * pieceBytes }, repo), repo)
+	for id, content := range contents {
+		want := max(1, (len(content)+pieceBytes-1)/pieceBytes)
+		if parts, err := proveInParts(t, snap, id); err != nil || parts != want {
+			t.Errorf("%d bytes were proved in %d parts, %v; want %d", len(content), parts, err, want)
+		}
+		if len(content) <= pieceBytes {
+			continue // compared anew each time
+		}
+		if parts, err := proveInParts(t, snap, id); err != nil || parts != 1 {
+			t.Errorf("%d bytes that are known were proved in %d parts, %v", len(content), parts, err)
+		}
+	}
 }
 
 // TestProvingCanBeGivenUp ends with its context.

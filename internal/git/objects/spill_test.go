@@ -28,7 +28,7 @@ func bigRepo(t *testing.T) *gittest.Repo {
 }
 
 // spillEarly makes the blobs of bigRepo too large for memory.
-func spillEarly(l *limits) { l.packs.SpillBytes = 64 << 10 }
+func spillEarly(l *limits) { l.packs.SpillBytes, l.packs.WholeBytes = 64<<10, 0 }
 
 func TestLargeDeltasAreResolvedThroughTemporaryFiles(t *testing.T) {
 	t.Parallel()
@@ -146,7 +146,7 @@ func TestLargeDeltasOfAChainAreStreamed(t *testing.T) {
 	}
 	repo.Git("repack", "-adfq", "--depth=50")
 	for _, most := range []int64{1 << 20, 7 << 20, 32 << 20} {
-		s := newStore(t, func(l *limits) { l.packs.SpillBytes = most }, repo)
+		s := newStore(t, func(l *limits) { l.packs.SpillBytes, l.packs.WholeBytes = most, 0 }, repo)
 		compare(t, snapshot(t, s, repo), facts(t, repo))
 	}
 }

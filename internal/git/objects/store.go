@@ -77,11 +77,14 @@ func (s *Store) Close() error {
 type Usage struct {
 	Snapshots   int64
 	Descriptors int64 // of packs, multi-pack-indexes and their indexes, in use or idle
+	Spilled     int64 // bytes of objects that are in temporary files
 }
 
 // Usage counts what is open now.
 func (s *Store) Usage() Usage {
-	return Usage{Snapshots: s.snapshots.Load(), Descriptors: s.descriptors.count()}
+	return Usage{
+		Snapshots: s.snapshots.Load(), Descriptors: s.descriptors.count(), Spilled: s.packs.Spilled(),
+	}
 }
 
 // CloseIdle closes the packs that nobody has used for the given time, and

@@ -27,6 +27,7 @@ func (r reader) Collect(to chan<- prometheus.Metric) { r(to) }
 var (
 	snapshots   = describe("snapshots_open", "States of repositories that requests hold.")
 	descriptors = describe("pack_descriptors_open", "Descriptors of packs and their indexes, in use or kept.")
+	spilled     = describe("object_temporary_bytes", "Bytes of large objects in temporary files.")
 	tasks       = describe("worker_tasks", "Tasks of archives and searches, by what they do: wait or run.", "state")
 	workerCount = describe("workers", "How many tasks run at most.")
 	watched     = describe("subscriptions", "Resources that clients watch.")
@@ -46,6 +47,7 @@ func (s Sources) readState(to chan<- prometheus.Metric) {
 		label []string
 	}{
 		{snapshots, usage.Snapshots, nil}, {descriptors, usage.Descriptors, nil},
+		{spilled, usage.Spilled, nil},
 		{tasks, int64(pending), []string{"waiting"}}, {tasks, int64(running), []string{"running"}},
 		{workerCount, int64(s.Scheduler.Workers()), nil}, {watched, int64(s.Subscriptions.Count()), nil},
 		{connections, int64(s.Server.Connections()), nil}, {sockets, int64(s.Server.Sockets()), nil},

@@ -31,7 +31,7 @@ type piece struct {
 // as hashing and writing together. As with Read, the last bytes are written only
 // after all checks have passed.
 func (o *Object) WriteTo(w io.Writer) (total int64, err error) {
-	if _, inMemory := o.source.(*content); inMemory || o.left <= pieceBytes {
+	if !o.readsAhead() {
 		return o.writeInTurn(w)
 	}
 	sum := o.hash
@@ -61,6 +61,12 @@ func (o *Object) WriteTo(w io.Writer) (total int64, err error) {
 		o.err = err
 	}
 	return total, err
+}
+
+// readsAhead says whether WriteTo reads the object ahead.
+func (o *Object) readsAhead() bool {
+	_, inMemory := o.source.(*content)
+	return !inMemory && o.left > pieceBytes
 }
 
 // readAhead reads into free buffers until the object's end, an error, or the

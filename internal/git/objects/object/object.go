@@ -29,7 +29,15 @@ type Object struct {
 // own has passed. It is closed once.
 type Source interface {
 	io.Reader
+	// Held is how much memory the source takes until it is closed.
+	Held() int64
 	Close()
+}
+
+// Rewinder is a source that can begin again for less than a new one costs. It stays
+// open at its end.
+type Rewinder interface {
+	Rewind() error
 }
 
 // New returns an object whose bytes come from a source, which it owns. Every
@@ -46,6 +54,17 @@ func (o *Object) Type() Type { return o.kind }
 
 // Size is the object's length in bytes.
 func (o *Object) Size() int64 { return o.size }
+
+// Held is how many bytes of memory the object takes at most until it is closed, with
+// the buffers of [Object.WriteTo]. It does not grow with the size of the object, apart
+// from a few bytes for each MiB.
+func (o *Object) Held() int64 {
+	buffers := int64(pieceBytes)
+	if o.readsAhead() {
+		buffers *= pieces
+	}
+	return o.source.Held() + buffers
+}
 
 // Verify makes the object compare its bytes with its id while they are read.
 // Call it before the first Read. Loose objects are compared in any case.
@@ -103,9 +122,26 @@ func (o *Object) read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	o.hash = nil // compared; what follows is only the end
-	o.source.Close()
-	o.source = Bytes(nil)
+	if _, again := o.source.(Rewinder); !again {
+		o.source.Close()
+		o.source = Bytes(nil)
+	}
 	return n, nil
+}
+
+// again returns the object from its beginning, after all of it was read. It is opened
+// anew unless its source can be rewound.
+func (o *Object) again(open func() (*Object, error)) (*Object, error) {
+	source, ok := o.source.(Rewinder)
+	if !ok {
+		_ = o.Close() // only read from
+		return open()
+	}
+	if err := source.Rewind(); err != nil {
+		return nil, closedAfter(o, o.failed(err))
+	}
+	o.left, o.err = o.size, nil
+	return o, nil
 }
 
 // SizeError tells a stream that ended properly, but too early for the size

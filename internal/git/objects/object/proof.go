@@ -42,8 +42,8 @@ func NewProofs(limit int64) *Proofs {
 func (p proof) cost() int64 { return int64(8*cap(p.pieces)) + proofOverhead }
 
 // Sound opens an object that was compared with its id as a whole: neither its
-// size nor any of its bytes is another's. A large one is opened and read for that
-// once more than else, unless that was done before and is remembered.
+// size nor any of its bytes is another's. A large one is read for that once more than
+// else, unless that was done before and is remembered.
 func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Object, error) {
 	object, err := open()
 	if err != nil {
@@ -55,12 +55,10 @@ func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Obje
 	}
 	known, ok := p.byID.Get(object.id)
 	if !ok {
-		known, err = p.prove(ctx, object, io.Discard)
-		_ = object.Close() // only read from
-		if err != nil {
-			return nil, err
+		if known, err = p.prove(ctx, object, io.Discard); err != nil {
+			return nil, closedAfter(object, err)
 		}
-		if object, err = open(); err != nil {
+		if object, err = object.again(open); err != nil {
 			return nil, err
 		}
 	}
@@ -115,17 +113,75 @@ func (o *Object) hold() (bool, error) {
 }
 
 func (p *Proofs) prove(ctx context.Context, object *Object, w io.Writer) (proof, error) {
+	r := p.Begin(ctx, object, w)
+	if _, err := object.WriteTo(r.sums); err != nil {
+		return proof{}, err
+	}
+	return r.remember(), nil
+}
+
+// Prover compares an object with its id in parts. The zero value is that of an object
+// that is remembered already. One goroutine may use it at a time.
+type Prover struct {
+	proofs *Proofs
+	object *Object
+	sums   *pieceSums
+}
+
+// Begin returns the prover of an object that nothing was read of, which it owns. The
+// object is also written to w.
+func (p *Proofs) Begin(ctx context.Context, object *Object, w io.Writer) *Prover {
 	object.Verify()
 	sums := &pieceSums{ctx: ctx, w: w}
 	sums.hash.SetSeed(p.seed)
-	if _, err := object.WriteTo(sums); err != nil {
-		return proof{}, err
+	return &Prover{p, object, sums}
+}
+
+// Known says whether the object of an id was compared and is remembered.
+func (p *Proofs) Known(id ID) bool {
+	_, known := p.byID.Get(id)
+	return known
+}
+
+// Advance reads about so many bytes more, and reports whether those were the last: then
+// the object is its id's, and Sound knows it.
+func (r *Prover) Advance(most int64) (whole bool, err error) {
+	if r.object == nil {
+		return true, nil
 	}
-	known := proof{kind: object.kind, size: object.size, pieces: sums.end()}
+	buf := r.object.buffers.takePiece()
+	defer r.object.buffers.givePiece(buf)
+	for read := int64(0); read < most; read += int64(len(*buf)) {
+		content, err := r.object.readPiece(*buf)
+		if err == nil {
+			_, err = r.sums.Write(content)
+		}
+		if err != nil {
+			return false, err
+		}
+		if r.object.left == 0 {
+			r.remember()
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Close closes the object.
+func (r *Prover) Close() error {
+	if r.object == nil {
+		return nil
+	}
+	return r.object.Close()
+}
+
+// remember keeps what is known of the object, all of which was read.
+func (r *Prover) remember() proof {
+	known := proof{kind: r.object.kind, size: r.object.size, pieces: r.sums.end()}
 	if known.size > pieceBytes { // smaller ones are compared anew each time
-		p.byID.Put(object.id, known, known.cost())
+		r.proofs.byID.Put(r.object.id, known, known.cost())
 	}
-	return known, nil
+	return known
 }
 
 // pieceSums sums pieces of what is written through it.
@@ -214,6 +270,9 @@ func (p *proven) piece(b []byte) error {
 	p.pieces, p.left = p.pieces[1:], p.left-int64(len(b))
 	return nil
 }
+
+// Held is the memory of the source, of a piece and of the sums.
+func (p *proven) Held() int64 { return p.source.Held() + pieceBytes + int64(8*len(p.pieces)) }
 
 func (p *proven) Close() {
 	if p.buf != nil {

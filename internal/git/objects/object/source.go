@@ -25,10 +25,13 @@ func (b *Buffers) takePiece() *[]byte {
 func (b *Buffers) givePiece(piece *[]byte) { b.pieces.Put(piece) }
 
 // content is a source in memory.
-type content struct{ rest []byte }
+type content struct {
+	rest []byte
+	held int
+}
 
 // Bytes returns a source of bytes that are in memory.
-func Bytes(b []byte) Source { return &content{b} }
+func Bytes(b []byte) Source { return &content{b, cap(b)} }
 
 func (c *content) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
@@ -39,7 +42,9 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (c *content) Close() { c.rest = nil }
+func (c *content) Held() int64 { return int64(c.held) }
+
+func (c *content) Close() { c.rest, c.held = nil, 0 }
 
 // Stream is a source that inflates from a file in a fixed buffer.
 type Stream struct {
@@ -61,6 +66,9 @@ func (b *Buffers) Inflate(file io.ReaderAt, off, length int64) (*Stream, error) 
 	}
 	return s, nil
 }
+
+// Held is the memory of the buffers.
+func (s *Stream) Held() int64 { return inflate.ReaderBytes }
 
 // Close gives the buffers back.
 func (s *Stream) Close() {

@@ -168,7 +168,7 @@ func growRoomy(b []byte, n int64) []byte { return object.Grow(b, n+inflate.Room)
 
 // inflateBase inflates the base of a chain into memory of its own, for others too.
 func (s *resolver) inflateBase(at Place, e entry, head []byte) (inflated, error) {
-	if e.size > s.packs.limits.SpillBytes {
+	if e.size > s.most {
 		return inflated{}, errSpill
 	}
 	base := inflated{e.kind, make([]byte, e.size)}
@@ -182,8 +182,8 @@ func (s *resolver) inflateBase(at Place, e entry, head []byte) (inflated, error)
 // inflateDelta inflates a delta. The first link is the object itself, which must
 // not be larger than limit.
 func (s *resolver) inflateDelta(at Place, e entry, head []byte, limit int64) (link, error) {
-	most, start := s.packs.limits.SpillBytes, len(s.deltas)
-	if int64(start)+e.size > most {
+	start := len(s.deltas)
+	if int64(start)+e.size > s.most {
 		return link{}, errSpill
 	}
 	s.deltas = growRoomy(s.deltas, e.size)
@@ -197,7 +197,7 @@ func (s *resolver) inflateDelta(at Place, e entry, head []byte, limit int64) (li
 		return link{}, at.pack.damage(err)
 	case len(s.links) == 0 && result > limit:
 		return link{}, object.ErrTooLarge
-	case base > most, result > most:
+	case base > s.most, result > s.most:
 		return link{}, errSpill
 	}
 	end := len(s.deltas)
@@ -207,7 +207,7 @@ func (s *resolver) inflateDelta(at Place, e entry, head []byte, limit int64) (li
 // readLoose reads the base of a chain from a loose object.
 func (s *resolver) readLoose(loose *object.Object) (inflated, error) {
 	defer func() { _ = loose.Close() }()
-	if loose.Size() > s.packs.limits.SpillBytes {
+	if loose.Size() > s.most {
 		return inflated{}, errSpill
 	}
 	data, err := loose.AppendTo(nil)

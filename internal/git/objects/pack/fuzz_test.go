@@ -168,8 +168,10 @@ func FuzzDelta(f *testing.F) {
 func streamDelta(base, delta []byte, size int64) ([]byte, error) {
 	var buffers object.Buffers
 	damage := func(err error) error { return object.Corrupt("fuzz", err) }
-	source := object.New(&buffers, object.ID{}, object.Blob, int64(len(delta)), object.Bytes(delta), damage)
-	d, err := newDeltaStream(source, &part{ReaderAt: bytes.NewReader(base), size: int64(len(base))})
+	open := func() (*object.Object, error) {
+		return object.New(&buffers, object.ID{}, object.Blob, int64(len(delta)), object.Bytes(delta), damage), nil
+	}
+	d, err := newDeltaStream(&part{ReaderAt: bytes.NewReader(base), size: int64(len(base))}, open)
 	if err != nil {
 		return nil, err
 	}

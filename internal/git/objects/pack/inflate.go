@@ -21,6 +21,7 @@ type resolver struct {
 	bases     window         // the same around a base of it
 	links     []link         // of the chain, from the object towards its base
 	deltas    []byte         // inflated deltas of the chain, one after the other
+	most      int64          // that a part of the chain, or all deltas, may take in memory
 	hash      hash.Hash
 	header    []byte // what is hashed before a content
 	// identified says that the object is compared with its id, so that its

@@ -38,10 +38,15 @@ type Reader struct {
 type Limits struct {
 	Indexes    *Budget // memory of indexes; beyond it they are read from their files at every search
 	BaseBytes  int64   // of the cache of delta bases
-	SpillBytes int64   // largest part of a delta chain, and all its deltas, in memory; beyond it are temporary files
 	SpillSpace *Budget // of the temporary files
-	TempDir    string  // where those go
-	DeltaDepth int     // length of a delta chain
+	// SpillBytes is the largest part of a delta chain that is in memory for an open
+	// object, and the size of all its deltas together. Larger parts are in temporary files.
+	SpillBytes int64
+	// WholeBytes is the same for an object that is read into memory whole, as far as its
+	// reader has room for that many bytes.
+	WholeBytes int64
+	TempDir    string // where those go
+	DeltaDepth int    // length of a delta chain
 	// CheckDelay is how long a large index is in use before it is compared with its
 	// checksum.
 	CheckDelay time.Duration
@@ -65,6 +70,9 @@ func NewReader(root *os.Root, buffers *object.Buffers, limits Limits) *Reader {
 
 // Close ends the comparisons of indexes. Packs that are open stay so.
 func (r *Reader) Close() { r.checks.close() }
+
+// Spilled is how many bytes of objects are in temporary files.
+func (r *Reader) Spilled() int64 { return r.limits.SpillSpace.Used() }
 
 // Type returns the type of the object at a place. It inflates nothing.
 func (r *Reader) Type(at Place, elsewhere Elsewhere) (object.Type, error) {
@@ -95,6 +103,7 @@ func (r *Reader) AppendVerified(
 	s := r.take(elsewhere)
 	defer r.give(s)
 	s.identified = true
+	s.most = max(s.most, min(limit, r.limits.WholeBytes))
 	kind, data, err = s.resolve(at, limit, buf)
 	if errors.Is(err, errSpill) {
 		kind, data, err = s.resolveSpilled(at, limit, buf)
@@ -108,8 +117,8 @@ func (r *Reader) AppendVerified(
 // streamedSize is from which size an object that is stored whole is streamed.
 const streamedSize = 32 << 10
 
-// Open opens the object at a place: small ones and deltas in memory, others as a
-// stream, deltas that are too large through temporary files.
+// Open opens the object at a place: a small one in memory, and a larger one as a stream,
+// for which a base in a temporary file stays open if the object is a delta.
 func (r *Reader) Open(id object.ID, at Place, elsewhere Elsewhere) (*object.Object, error) {
 	s := r.take(elsewhere)
 	defer r.give(s)
@@ -120,7 +129,7 @@ func (r *Reader) Open(id object.ID, at Place, elsewhere Elsewhere) (*object.Obje
 	if !e.isDelta() && e.size > streamedSize {
 		return r.openEntry(id, at, e)
 	}
-	kind, data, err := s.resolve(at, r.limits.SpillBytes, nil)
+	kind, data, err := s.resolve(at, s.most, nil)
 	if errors.Is(err, object.ErrTooLarge) {
 		return s.openSpilled(id, at)
 	}
@@ -146,7 +155,7 @@ func (r *Reader) take(elsewhere Elsewhere) *resolver {
 	if !ok {
 		s = &resolver{packs: r, hash: sha1.New()}
 	}
-	s.elsewhere = elsewhere
+	s.elsewhere, s.most = elsewhere, r.limits.SpillBytes
 	return s
 }
 

@@ -126,7 +126,7 @@ func tempError(err error) error {
 		errors.Is(err, syscall.ENFILE):
 		return object.ErrBusy
 	}
-	return fmt.Errorf("temporary file of an object: %w", object.WithoutPath(err))
+	return fmt.Errorf("temporary file of an object (TMPDIR names the folder): %w", object.WithoutPath(err))
 }
 
 func (p *part) close() {
@@ -139,9 +139,18 @@ func (p *part) close() {
 	}
 }
 
+// held is how much memory the part takes.
+func (p *part) held() int64 {
+	if p.file != nil {
+		return 0
+	}
+	return p.size
+}
+
 // deltaStream is the source of an object that is made of a base and a delta.
 type deltaStream struct {
 	base  *part
+	open  func() (*object.Object, error) // the delta, from its beginning
 	delta *object.Object
 	ahead *bufio.Reader // of delta
 	now   instruction   // what is left of it
@@ -150,32 +159,48 @@ type deltaStream struct {
 // openDelta starts to apply a delta. The stream owns the base; it is closed on
 // failure too.
 func (r *Reader) openDelta(l link, base *part) (*deltaStream, error) {
-	var delta *object.Object
-	err := object.ErrWrongSize
-	if base.size == l.base {
-		delta, err = r.openEntry(object.ID{}, l.Place, l.entry)
-	}
-	if err != nil {
+	if base.size != l.base {
 		base.close()
-		return nil, l.pack.damage(err)
+		return nil, l.pack.damage(object.ErrWrongSize)
 	}
-	d, err := newDeltaStream(delta, base)
+	d, err := newDeltaStream(base, func() (*object.Object, error) {
+		return r.openEntry(object.ID{}, l.Place, l.entry)
+	})
 	return d, l.pack.damage(err)
 }
 
-// newDeltaStream passes over the sizes in the header of a delta.
-func newDeltaStream(delta *object.Object, base *part) (*deltaStream, error) {
-	d := &deltaStream{base: base, delta: delta, ahead: bufio.NewReaderSize(delta, streamedSize)}
+func newDeltaStream(base *part, open func() (*object.Object, error)) (*deltaStream, error) {
+	d := &deltaStream{base: base, open: open, ahead: bufio.NewReaderSize(nil, streamedSize)}
+	if err := d.begin(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// begin opens the delta and passes over the sizes in its header.
+func (d *deltaStream) begin() (err error) {
+	if d.delta, err = d.open(); err != nil {
+		return err
+	}
+	d.ahead.Reset(d.delta)
+	d.now = instruction{}
 	for range 2 {
 		if _, err := binary.ReadUvarint(d.ahead); err != nil {
-			d.Close()
 			if !object.IsVerdict(err) {
 				err = errBadDelta
 			}
-			return nil, err
+			return err
 		}
 	}
-	return d, nil
+	return nil
+}
+
+// Rewind implements [object.Rewinder]: the base, which may be the end of a long chain,
+// is not made again.
+func (d *deltaStream) Rewind() error {
+	_ = d.delta.Close() // only read from
+	return d.begin()
 }
 
 // Read reads the bytes of the result; it returns io.EOF where the delta ends, after its
@@ -229,8 +254,13 @@ func (d *deltaStream) next() error {
 	return err
 }
 
+// Held is the memory of a base that is not in a file, and of the delta's stream.
+func (d *deltaStream) Held() int64 { return d.base.held() + d.delta.Held() + streamedSize }
+
 // Close closes what the object is made of.
 func (d *deltaStream) Close() {
-	_ = d.delta.Close()
+	if d.delta != nil {
+		_ = d.delta.Close() // only read from
+	}
 	d.base.close()
 }
