@@ -33,7 +33,7 @@ func (f *limitFlags) define(set *pflag.FlagSet) {
 	set.IntVar(&f.perRepository, "max-per-repository", 0,
 		"streams, and calls, that may be about one repository; 0: three quarters of all")
 	set.IntVar(&f.share, "client-share", limits.DefaultShare,
-		"part of the memory, the streams, the calls and the queue that one client may have, in percent")
+		"part of the memory, the streams, the calls, the connections and the queue that one client may have (percent)")
 	set.DurationVar(&f.patience, "queue-time", limits.DefaultPatience,
 		"how long a request waits for its turn before it is refused")
 }

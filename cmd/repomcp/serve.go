@@ -111,7 +111,8 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	set.Var(cli.NewSize(&flags.minRate, 8<<10), "min-rate",
 		"bytes a second that a client has to take while others find the server full; the slowest is dropped first")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
-		"connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
+		"connections that may have a request at a time, beside an eighth more that wait; 0: with those half of the "+
+			"descriptors that the process may have, at most 10000")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
 		"file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's "+
 			"sessions")

@@ -117,8 +117,8 @@ func (s *service) newServer() *httpx.Server {
 		}),
 		AllowedOrigins: s.flags.allowedOrigins, Proxies: s.proxies,
 		PublicURL: s.flags.publicURL, Authentication: s.asking.Authentication, TLS: s.cert.config(),
-		WriteTimeout: s.flags.writeTimeout, Connections: s.flags.maxConnections, Health: s.catalogue.Check,
-		Limits: s.limits, MinRate: s.flags.minRate,
+		WriteTimeout: s.flags.writeTimeout, Connections: s.flags.maxConnections, ClientShare: s.flags.limiting.share,
+		Health: s.catalogue.Check, Limits: s.limits, MinRate: s.flags.minRate,
 		Observer: s.operator.observer(), Stages: s.operator.telemetry != nil, Logger: s.logger,
 	})
 }

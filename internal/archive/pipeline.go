@@ -146,7 +146,7 @@ func (l *pipeline) nextSize() int {
 }
 
 func (l *pipeline) submit(task workers.Task) error {
-	if err := l.queue.Submit(task, runCost); err != nil {
+	if err := l.queue.Submit(task); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil

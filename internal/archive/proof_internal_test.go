@@ -35,7 +35,7 @@ func (f *slicedFile) Close() error {
 func newProof(queue *workers.Queue, count int, open *int, advance func() error) *proof {
 	return &proof{
 		open:   func() (prover, error) { *open++; return &slicedFile{open, count, advance}, nil },
-		submit: func(task workers.Task) error { return queue.Submit(task, runCost) },
+		submit: func(task workers.Task) error { return queue.Submit(task) },
 		done:   make(chan struct{}, 1),
 	}
 }
@@ -51,14 +51,14 @@ func TestTasksOfOthersRunBetweenSlices(t *testing.T) {
 	open := 0
 	p := newProof(queue, 6, &open, func() error {
 		ran = append(ran, "slice")
-		return other.Submit(workers.Func(func(*workers.Worker) { ran = append(ran, "other") }), runCost)
+		return other.Submit(workers.Func(func(*workers.Worker) { ran = append(ran, "other") }))
 	})
 	if err := p.submit(p); err != nil {
 		t.Fatal(err)
 	}
 	<-p.done
 	last := make(chan struct{})
-	if err := other.Submit(workers.Func(func(*workers.Worker) { close(last) }), runCost); err != nil {
+	if err := other.Submit(workers.Func(func(*workers.Worker) { close(last) })); err != nil {
 		t.Fatal(err)
 	}
 	<-last

@@ -26,9 +26,6 @@ const (
 	// runBuffer has room for a run that was nearly full before its last file,
 	// with that file's headers and padding.
 	runBuffer = runBytes + inlineBytes + 4*tar.RecordSize
-	// runCost is what the scheduler charges for a run: reading a file costs
-	// less than compressing it.
-	runCost = runBytes / 4
 )
 
 // run is some consecutive entries of an archive. A worker reads their content

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -87,17 +88,38 @@ func checkHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkCrowd refuses what comes over a connection beyond the bound.
-func checkCrowd(next echo.HandlerFunc) echo.HandlerFunc {
+// checkCrowd refuses a request for which there is no room among the connections. Probes of
+// health need none.
+func (s *Server) checkCrowd(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if t := conns.Of(c.Request()); t == nil || !t.Crowded() || isHealth(c) {
+		r := c.Request()
+		if isHealth(c) || conns.Of(r).BeginRequest(s.connectionClient(r.RemoteAddr)) {
 			return next(c)
 		}
-		h := c.Response().Header()
-		h.Set("Retry-After", retryAfter)
-		h.Set("Connection", "close")
-		return refuse(c, http.StatusServiceUnavailable, "Too many connections are open. Try again in a few seconds.")
+		return refuseCrowd(c)
 	}
+}
+
+// errCrowd says that a request lost its room among the connections.
+var errCrowd = errors.New("too many connections are open")
+
+// refuseCrowd replies to a request that has no room among the connections.
+func refuseCrowd(c echo.Context) error {
+	defer conns.Of(c.Request()).Dismiss()
+	h := c.Response().Header()
+	h.Set("Retry-After", retryAfter)
+	h.Set("Connection", "close")
+	return refuse(c, http.StatusServiceUnavailable,
+		"Too many connections are open, by your address or by all. Try again in a few seconds.")
+}
+
+// connectionClient is the client that a connection from an address counts for. Trusted proxies
+// are not counted themselves: their connections carry requests of many clients.
+func (s *Server) connectionClient(remote string) string {
+	if s.options.Proxies.Trusts(remote) {
+		return conns.Proxies
+	}
+	return clientNetwork(remote)
 }
 
 // keyBodyRead of the echo context says that nothing is left of the body.
@@ -129,7 +151,10 @@ func refuse(c echo.Context, status int, text string) error {
 		return c.String(status, text+"\n")
 	}
 	failure := &mcp.Error{Reason: mcp.ReasonRequest, Message: text}
-	if status >= http.StatusInternalServerError {
+	switch {
+	case status == http.StatusServiceUnavailable:
+		failure.Reason = resources.ReasonBusy
+	case status >= http.StatusInternalServerError:
 		failure.Reason = resources.ReasonInternal
 	}
 	return c.Blob(status, typeJSON, mcp.ErrorReply(nil, failure, eraOf(c.Request())))

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/httpx/conns"
 )
 
 const (
@@ -51,8 +52,11 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	control := http.NewResponseController(c.Response())
 	// A recorder of a test has no deadlines.
 	_ = control.SetReadDeadline(time.Now().Add(readBodyTimeout))
+	conn := conns.Of(r)
+	came := conn.AwaitBody()
 	limited := http.MaxBytesReader(c.Response(), r.Body, maxBodyBytes)
 	body, err := readBounded(r.Context(), s.options.Limits, limited, r.ContentLength, maxBodyBytes)
+	came()
 	// The deadline must go: when it passed later, net/http would take the
 	// client for gone and cancel the request.
 	_ = control.SetReadDeadline(time.Time{})
@@ -62,6 +66,8 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 		return nil, echo.ErrStatusRequestEntityTooLarge
 	case limits.RefusalOf(err) != nil:
 		return nil, err
+	case err != nil && conn.Expelled():
+		return nil, errCrowd
 	case err != nil:
 		return nil, echo.ErrBadRequest
 	default:

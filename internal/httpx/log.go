@@ -42,7 +42,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		c.Response().Header().Set(headerRequestID, id)
 		ctx, account := resources.WithAccount(
-			access.WithAddress(c.Request().Context(), clientNetwork(c.Request())), s.options.Stages)
+			access.WithAddress(c.Request().Context(), clientNetwork(c.Request().RemoteAddr)), s.options.Stages)
 		ctx, release := limits.WithKept(ctx)
 		defer release()
 		c.SetRequest(c.Request().WithContext(ctx))

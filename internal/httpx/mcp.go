@@ -39,6 +39,9 @@ func (s *Server) post(c echo.Context) error {
 	if refusal := limits.RefusalOf(err); refusal != nil {
 		return s.fail(c, nil, resources.Refused(refusal), eraOf(r))
 	}
+	if errors.Is(err, errCrowd) {
+		return refuseCrowd(c)
+	}
 	if err != nil {
 		return err
 	}
@@ -116,17 +119,17 @@ func (s *Server) admit(
 		failure = &mcp.Error{Reason: mcp.ReasonRequest, Message: problem.text}
 		return request, true, s.reply(c, problem.status, mcp.ErrorReply(id, failure, mcp.SessionEra))
 	}
-	request.Address = clientNetwork(r)
+	request.Address = clientNetwork(r.RemoteAddr)
 	if failure != nil {
 		return request, true, s.fail(c, id, failure, request.Era)
 	}
 	return request, false, nil
 }
 
-// clientNetwork is the address of a request's client as what shares are counted
+// clientNetwork is the address of a client, without its port, as what shares are counted
 // by: of IPv6 the /64, of which a client has all addresses.
-func clientNetwork(r *http.Request) string {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
+func clientNetwork(remote string) string {
+	from, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return ""
 	}

@@ -26,7 +26,7 @@ func TestPagesReadWhereTokensAreFrom(t *testing.T) {
 			allowed := strings.ToLower(preflight.header.Get("Access-Control-Allow-Headers"))
 			if preflight.status != http.StatusNoContent ||
 				preflight.header.Get("Access-Control-Allow-Origin") != "*" ||
-				!strings.Contains(allowed, "mcp-protocol-version") || strings.Contains(allowed, "authorization") {
+				!strings.Contains(allowed, "mcp-protocol-version") {
 				t.Errorf("%s, preflight of %s: %v %v", name, path, preflight, preflight.header)
 			}
 			for _, origin := range []string{page, "null", "https://ide.example"} {

@@ -77,10 +77,11 @@ type Options struct {
 	// MinRate is how many bytes a second a client has to take while others wait for
 	// room; 0: any. It holds for connections that [Server.Serve] accepts.
 	MinRate int64
-	// Connections is how many may be open. 0 means half of the descriptors that
-	// the process may have, which leaves the others for packs, and 10,000 at
-	// most. It holds for connections that [Server.Serve] accepts.
+	// Connections is how many may have a request at a time: see [conns.Options]. It
+	// holds for connections that [Server.Serve] accepts.
 	Connections int
+	// ClientShare is how much of Connections one client may have, in percent; 0: all.
+	ClientShare int
 	// Health fails, and says why, when the server cannot do its work. Nil: it
 	// always can.
 	Health func() error
@@ -124,10 +125,11 @@ func New(options Options) *Server {
 	s := &Server{
 		options: options, logger: options.Logger, observer: options.Observer, paths: make(map[string]bool),
 		sockets: newSockets(options.Sockets),
-		conns: conns.New(conns.Options{
-			Most: options.Connections, Timeout: options.WriteTimeout, MinRate: options.MinRate,
-		}),
 	}
+	s.conns = conns.New(conns.Options{
+		Most: options.Connections, Share: options.ClientShare, Timeout: options.WriteTimeout, MinRate: options.MinRate,
+		Client: func(remote net.Addr) string { return s.connectionClient(remote.String()) },
+	})
 	options.Limits.WhenFull(s.conns.DropSlow)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.http = &http.Server{
@@ -156,7 +158,7 @@ func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.plainError
 	e.Pre(
-		s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin,
+		s.logRequest, s.recoverPanic, boundBody, s.checkCrowd, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin,
 		openCORS(),
 	)
 	if len(s.options.AllowedOrigins) > 0 {

@@ -39,7 +39,7 @@ func (s *Server) websocket(c echo.Context) (err error) {
 	if r.ContentLength != 0 {
 		return refuse(c, http.StatusBadRequest, "Send GET without a body.")
 	}
-	address := clientNetwork(r)
+	address := clientNetwork(r.RemoteAddr)
 	if !s.sockets.open(address) {
 		c.Response().Header().Set("Retry-After", retryAfter)
 		return refuse(c, http.StatusServiceUnavailable,

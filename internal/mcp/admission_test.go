@@ -150,7 +150,7 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 // whatever the method and the transport. initialize, which negotiates, is answered with the latest instead.
 func TestUnknownVersionsAreToldTheKnownOnes(t *testing.T) {
 	t.Parallel()
-	server := serverOf(t, t.TempDir(), Options{}, resources.Linking{})
+	server := serverOf(t, t.TempDir(), resources.Linking{})
 	names := append(slices.Collect(maps.Keys(methods)), MethodStream, MethodListen, "no/such")
 	cases := 0
 	for _, version := range []string{

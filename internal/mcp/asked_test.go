@@ -12,7 +12,7 @@ import (
 )
 
 // serverOf makes a server over a root.
-func serverOf(t testing.TB, root string, options Options, links resources.Linking) *Server {
+func serverOf(t testing.TB, root string, links resources.Linking) *Server {
 	t.Helper()
 	catalogue := repostest.Open(t, root, repos.Options{})
 	engine, err := archive.NewEngine(archive.EngineOptions{})
@@ -20,10 +20,11 @@ func serverOf(t testing.TB, root string, options Options, links resources.Linkin
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	options.Catalogue = catalogue
-	options.Resources = resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: links})
-	options.Subscriptions = watch.New(watch.Options{Catalogue: catalogue})
-	return New(options)
+	return New(Options{
+		Catalogue:     catalogue,
+		Resources:     resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: links}),
+		Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
+	})
 }
 
 // ask sends a request of 2026-07-28 the way that HTTP does, and reads its

@@ -40,9 +40,9 @@ func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 	found := answer{ranked: true, cut: true}
 	var fitting []repos.ID
 	if len(q.typed) >= minResolved {
-		fitting, found.cut = c.resolved(ctx, snapshot, q.typed)
+		fitting, found.cut = resolved(ctx, snapshot, q.typed)
 	}
-	if found.cut { // few digits, or there was no time to look at all commits
+	if found.cut { // few digits, or a long history
 		var recent []repos.ID
 		recent, found.cut = recentCommits(ctx, snapshot, tips)
 		fitting = slices.DeleteFunc(recent, func(id repos.ID) bool { return !strings.HasPrefix(id.String(), q.typed) })
@@ -64,11 +64,9 @@ func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 	return found, nil
 }
 
-// resolved are the served commits whose ids begin with the digits; cut says that
-// there was no time to find out.
-func (c completions) resolved(ctx context.Context, snapshot *repos.Snapshot, digits string) (ids []repos.ID, cut bool) {
-	ctx, cancel := context.WithTimeout(ctx, c.time/2)
-	defer cancel()
+// resolved are the served commits whose ids begin with the digits; cut says that not all of
+// the history was gone through.
+func resolved(ctx context.Context, snapshot *repos.Snapshot, digits string) (ids []repos.ID, cut bool) {
 	commit, err := snapshot.Resolve(ctx, digits)
 	var ambiguous *repos.AmbiguousError
 	switch {
@@ -77,12 +75,12 @@ func (c completions) resolved(ctx context.Context, snapshot *repos.Snapshot, dig
 	case errors.As(err, &ambiguous):
 		return ambiguous.Candidates, false
 	default:
-		return nil, ctx.Err() != nil
+		return nil, errors.Is(err, repos.ErrSteps)
 	}
 }
 
 // recentCommits walks from the tips to older commits, and says whether there are
-// more. It stops when the time is over.
+// more.
 func recentCommits(ctx context.Context, snapshot *repos.Snapshot, tips *repos.Tips) (ids []repos.ID, more bool) {
 	seen := make(map[repos.ID]bool)
 	var queue newest.Queue[repos.Commit]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,18 +16,16 @@ import (
 const (
 	// maxCompletions is the bound of the specification.
 	maxCompletions = 100
-	// defaultCompletionTime bounds the reading of objects for one completion: it
-	// is asked for at each key that is pressed. What was found until then counts.
-	defaultCompletionTime = 15 * time.Millisecond
+	// maxCompletionSteps bounds the history that one completion goes through, as
+	// [repos.WithSteps] counts it: about ten milliseconds of work, for it is asked for at each
+	// key that is pressed. On a busy server it takes longer and finds the same.
+	maxCompletionSteps = 100_000
 )
 
 // completions answers completion/complete for the variables of the templates
 // and the arguments of prompts. Names decide: an argument that is called as a
 // variable is completed as that. It never walks the root.
-type completions struct {
-	view repos.View
-	time time.Duration // for one
-}
+type completions struct{ view repos.View }
 
 // question is one completion that is asked for.
 type question struct {
@@ -67,7 +64,7 @@ func (s *Server) complete(ctx context.Context, _ *Request, params completeParams
 		variable: params.Argument.Name, typed: params.Argument.Value, known: params.Context.Arguments,
 		archive: strings.Contains(params.Ref.URI, "/archive/"),
 	}
-	c := completions{s.options.Catalogue.For(ctx), s.options.completionTime}
+	c := completions{s.options.Catalogue.For(ctx)}
 	return &mcp.CompleteResult{Completion: c.complete(ctx, q)}, nil
 }
 
@@ -101,9 +98,7 @@ func (c completions) complete(ctx context.Context, q question) mcp.Completion {
 	if source == nil || len(q.typed) > resources.MaxURIBytes {
 		return mcp.Completion{Values: []string{}}
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.time)
-	defer cancel()
-	found, err := source(ctx, q)
+	found, err := source(repos.WithSteps(ctx, maxCompletionSteps), q)
 	if err != nil {
 		// What cannot be found has no candidates; which of the two it is must
 		// not be told apart.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -61,7 +60,7 @@ func TestCompletions(t *testing.T) {
 	repo.Git("update-ref", "refs/keep-around/x", repo.Git("commit-tree", "-m", "hidden", tree))
 	hidden := repo.Git("rev-parse", "refs/keep-around/x")
 	short := repo.Git("rev-parse", "--short", head)
-	s := serverOf(t, root, Options{completionTime: time.Minute}, resources.Linking{})
+	s := serverOf(t, root, resources.Linking{})
 	archives := archiveTemplate()
 	const (
 		contents = "repo://{+repo}/refs/heads/{branch}/contents{/path*}"
@@ -167,7 +166,7 @@ func TestCompletionsSayHowMuchMoreThereIs(t *testing.T) {
 	for i := range 250 {
 		repo.SetRef(fmt.Sprintf("refs/heads/topic/%03d", i), id)
 	}
-	s := serverOf(t, root, Options{completionTime: time.Minute}, resources.Linking{})
+	s := serverOf(t, root, resources.Linking{})
 	of := map[string]string{"repo": "repo"}
 	for typed, want := range map[string]int{"": 251, "topic/": 250, "topic/00": 10, "topic/1": 100, "12": 13} {
 		got := complete(t, s, "repo://{+repo}/refs/heads/{branch}", "branch", typed, of).Completion
@@ -188,6 +187,33 @@ func TestCompletionsSayHowMuchMoreThereIs(t *testing.T) {
 	}
 }
 
+// A completion goes through a part of a long history, however long that takes, and the next one
+// goes on from there: a commit is found after as many questions on a busy server as on an idle one.
+func TestCompletionsAreBoundedByWork(t *testing.T) {
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	const commits, asked = 2500, 3 // a thousand are read for each
+	var history strings.Builder
+	for i := range commits {
+		fmt.Fprintf(&history, "commit refs/heads/main\nmark :%d\ncommitter a <a> %d +0000\ndata 0\n\n", i+1, 1_700_000_000+i)
+	}
+	repo.GitInput([]byte(history.String()), "fast-import", "--quiet")
+	first := repo.Git("rev-list", "--max-parents=0", "main")
+	s := serverOf(t, root, resources.Linking{})
+	const ofCommit = "repo://{+repo}/sha/{sha}/contents{/path*}"
+	of := map[string]string{"repo": "repo"}
+	for i := range asked {
+		got := complete(t, s, ofCommit, "sha", first[:12], of).Completion
+		want, more := []string{}, true
+		if i == asked-1 {
+			want, more = []string{first[:12]}, false
+		}
+		if !slices.Equal(got.Values, want) || got.HasMore != more {
+			t.Errorf("question %d about the first of %d commits: %+v, want %q and more: %v", i+1, commits, got, want, more)
+		}
+	}
+}
+
 func TestArgumentsOfPromptsAreCompletedAndChecked(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"lib", "tool"} {
@@ -195,7 +221,7 @@ func TestArgumentsOfPromptsAreCompletedAndChecked(t *testing.T) {
 	}
 	prompt := mcp.NewPrompt("review", mcp.WithArgument("repo", mcp.RequiredArgument(),
 		mcp.ArgumentDescription("Its name.")), mcp.WithArgument("head"), mcp.WithArgument("query"))
-	s := serverOf(t, root, Options{}, resources.Linking{})
+	s := serverOf(t, root, resources.Linking{})
 	s.AddPrompt(prompt, nil)
 	for _, c := range []struct {
 		argument, typed string

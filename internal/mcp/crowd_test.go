@@ -37,7 +37,7 @@ func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 	gittest.Long(t)
 	root := t.TempDir()
 	all := gittest.Crowd(t, root, 230)
-	s := serverOf(t, root, Options{}, resources.Linking{})
+	s := serverOf(t, root, resources.Linking{})
 	var seen []string
 	cursor := ""
 	for i := 0; ; i++ {
@@ -83,7 +83,7 @@ func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 func TestCursorsOfOthersAreRefused(t *testing.T) {
 	root := t.TempDir()
 	gittest.Crowd(t, root, pageSize+1)
-	s := serverOf(t, root, Options{}, resources.Linking{})
+	s := serverOf(t, root, resources.Linking{})
 	var p page
 	ask(t, s, "resources/list", nil, &p)
 	if p.NextCursor == "" {
@@ -155,7 +155,7 @@ func BenchmarkCrowd(b *testing.B) {
 			}
 		}
 	})
-	s := serverOf(b, root, Options{}, linked(b))
+	s := serverOf(b, root, linked(b))
 	b.Run("page", func(b *testing.B) {
 		timed := &timing{}
 		cursor := ""

@@ -15,7 +15,7 @@ import (
 // provided is a server with tools, a prompt and no repositories.
 func provided(t *testing.T) *Server {
 	t.Helper()
-	s, with := serverOf(t, t.TempDir(), Options{}, resources.Linking{}), seam(t)
+	s, with := serverOf(t, t.TempDir(), resources.Linking{}), seam(t)
 	s.tools, s.handlers = with.tools, with.handlers
 	s.AddPrompt(mcp.NewPrompt("review", mcp.WithArgument("repo")), func(map[string]string) *mcp.GetPromptResult {
 		return mcp.NewGetPromptResult("", nil)

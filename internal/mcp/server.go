@@ -62,8 +62,6 @@ type Options struct {
 	// means 30 s.
 	Heartbeat time.Duration
 	Logger    *slog.Logger
-
-	completionTime time.Duration // tests have more
 }
 
 // Server answers MCP messages about the repositories of a catalogue.
@@ -106,7 +104,6 @@ const guide = "Read-only access to git repositories, at any branch, tag or commi
 func New(options Options) *Server {
 	options.ReadLimit = cmp.Or(options.ReadLimit, defaultReadLimit)
 	options.BinaryLimit = cmp.Or(options.BinaryLimit, archive.DefaultBytes)
-	options.completionTime = cmp.Or(options.completionTime, defaultCompletionTime)
 	options.Heartbeat = cmp.Or(options.Heartbeat, defaultHeartbeat)
 	options.Sessions = cmp.Or(options.Sessions, NewSessions(nil))
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
 )
@@ -15,7 +16,32 @@ const (
 	// stepsAtOnce is how many commits are gone through before others who wait get
 	// their turn.
 	stepsAtOnce = 1000
+	// readSteps is how many rows of a commit-graph take as long as reading a commit.
+	readSteps = 100
 )
+
+// ErrSteps says that the steps of [WithSteps] were not enough.
+var ErrSteps = errors.New("the history is too long to be gone through at once")
+
+type stepsKey struct{}
+
+// WithSteps returns a context in which revisions are resolved in so many steps at most, or with
+// [ErrSteps]. A step goes to the parents of a commit, as a commit-graph or an earlier
+// question tells them; reading a commit counts for a hundred. The same question asked again
+// goes on where this one stopped.
+func WithSteps(ctx context.Context, most int64) context.Context {
+	left := new(atomic.Int64)
+	left.Store(most)
+	return context.WithValue(ctx, stepsKey{}, left)
+}
+
+// takeSteps fails when the context has ended, or has no steps left.
+func takeSteps(ctx context.Context, steps int64) error {
+	if left, ok := ctx.Value(stepsKey{}).(*atomic.Int64); ok && left.Add(-steps) < 0 {
+		return ErrSteps
+	}
+	return ctx.Err()
+}
 
 // reach is the commits that some tips lead to, as far as anybody has asked: the
 // walk goes on where it stopped, so that no commit is walked twice. Of a graph
@@ -80,7 +106,7 @@ func (r *reach) size() int64 {
 // walks until all are found or history ends.
 func (r *reach) among(ctx context.Context, wanted []ID, parents func(ID) ([]ID, error)) ([]ID, error) {
 	for {
-		if err := ctx.Err(); err != nil {
+		if err := takeSteps(ctx, stepsAtOnce); err != nil {
 			return nil, err
 		}
 		found, ended := r.look(wanted)
@@ -202,7 +228,7 @@ func (s *Snapshot) served(ctx context.Context, wanted []ID) ([]ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := reach.among(ctx, wanted, s.parents)
+	found, err := reach.among(ctx, wanted, func(id ID) ([]ID, error) { return s.parents(ctx, id) })
 	if err != nil {
 		return nil, err
 	}
@@ -256,10 +282,13 @@ func (s *Snapshot) reach() (r *reach, damage, err error) {
 
 // parents of a commit. A shallow repository's history ends where the commit
 // is missing.
-func (s *Snapshot) parents(id ID) ([]ID, error) {
+func (s *Snapshot) parents(ctx context.Context, id ID) ([]ID, error) {
 	known := s.repository.catalogue.parents
 	if parents, ok := known.get(id); ok {
 		return parents, nil
+	}
+	if err := takeSteps(ctx, readSteps); err != nil {
+		return nil, err
 	}
 	commit, err := s.Commit(id)
 	if err != nil {

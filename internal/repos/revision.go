@@ -121,19 +121,19 @@ func (c *climb) take(ctx context.Context, id ID, s step) (ID, error) {
 	case '{':
 		return c.peelTo(id, s.kind)
 	case '^':
-		return c.parent(id, s.n)
+		return c.parent(ctx, id, s.n)
 	}
 	id, err := c.peel(id)
 	for ; s.n > 0 && err == nil; s.n-- {
 		if err = ctx.Err(); err == nil {
-			id, err = c.parent(id, 1)
+			id, err = c.parent(ctx, id, 1)
 		}
 	}
 	return id, err
 }
 
 // parent is the nth parent of a commit, and the commit itself for 0.
-func (c *climb) parent(id ID, n int) (ID, error) {
+func (c *climb) parent(ctx context.Context, id ID, n int) (ID, error) {
 	id, err := c.peel(id)
 	if err != nil || n == 0 {
 		return id, err
@@ -144,7 +144,7 @@ func (c *climb) parent(id ID, n int) (ID, error) {
 	}
 	var parents []ID
 	if !c.shallow[id] {
-		if parents, err = c.parents(id); err != nil {
+		if parents, err = c.parents(ctx, id); err != nil {
 			return ID{}, err
 		}
 	}

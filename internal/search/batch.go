@@ -18,9 +18,6 @@ const (
 	// turnBytes is after how much reading a batch lets others have the worker: some
 	// milliseconds.
 	turnBytes = 1 << 20
-	// fileCost is what a file is charged: about its bytes, at a tenth of what
-	// compressing them would cost.
-	fileCost = 4 << 10
 	// packedBytes bounds what is packed of one file's matching lines. Later lines are
 	// found when asked for.
 	packedBytes = 256 << 10
@@ -64,7 +61,7 @@ func (b *batch) Run(w *workers.Worker) {
 			break
 		}
 		if read >= turnBytes {
-			if b.search.queue.Submit(b, len(b.todo)*fileCost) == nil {
+			if b.search.queue.Submit(b) == nil {
 				return
 			}
 			break
@@ -138,7 +135,7 @@ func (s *search) onWorker(t *target, id repos.ID, do func(sc *scratch, content [
 			do(sc, content)
 		}
 	})
-	if err := s.queue.Submit(task, fileCost); err != nil {
+	if err := s.queue.Submit(task); err != nil {
 		return err
 	}
 	if err := s.wait(done); err != nil {

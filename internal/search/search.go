@@ -256,5 +256,5 @@ func (s *search) fill(w *walk, more *bool) (*batch, error) {
 		close(b.done)
 		return b, nil
 	}
-	return b, s.queue.Submit(b, len(b.todo)*fileCost)
+	return b, s.queue.Submit(b)
 }

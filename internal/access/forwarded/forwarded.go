@@ -51,7 +51,7 @@ func Parse(list []string) (Proxies, error) {
 // proxy of the operator. What comes before that, anybody may have written. Where an entry
 // is no address the proxy that wrote it is the client.
 func (p Proxies) Client(remote string, forwarded []string) string {
-	if !p.believes(remote) {
+	if !p.Trusts(remote) {
 		return remote
 	}
 	hops := strings.Split(strings.Join(forwarded, ","), ",")
@@ -68,9 +68,9 @@ func (p Proxies) Client(remote string, forwarded []string) string {
 	return remote
 }
 
-// believes reports whether a connection is one of a proxy. That of a Unix socket has no
-// address.
-func (p Proxies) believes(remote string) bool {
+// Trusts reports whether the address of a connection is that of a proxy. That of a Unix
+// socket is no address.
+func (p Proxies) Trusts(remote string) bool {
 	address, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return p.socket

@@ -1,9 +1,9 @@
 package limits
 
 import (
+	"container/list"
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -50,13 +50,14 @@ func (u *usage) take(memory int64) { u.memory, u.running = u.memory-memory, u.ru
 // client is one of those that share the gate.
 type client struct {
 	used  usage
-	queue []*ticket // in the order in which they came
+	queue list.List // of *ticket, in the order in which they came
 }
 
 // ticket is one request that waits.
 type ticket struct {
 	work
 	number uint64
+	place  *list.Element // in the queue of its client
 	let    chan struct{} // closed when it is let in
 }
 
@@ -92,10 +93,16 @@ func (g *Grant) Release() {
 // Shrink gives back what a request turned out not to need: it keeps so much memory and its
 // place among those that run. A grant never grows. Only its owner calls it, before Release.
 func (g *Grant) Shrink(memory int64) {
-	if g != nil && memory < g.work.memory {
-		g.gate.giveBack(g.work.client, g.work.memory-memory)
-		g.work.memory = memory
+	if g == nil || memory >= g.work.memory {
+		return
 	}
+	g.gate.mu.Lock()
+	defer g.gate.mu.Unlock()
+	rest := g.work.memory - memory
+	g.work.memory = memory
+	g.gate.used.memory -= rest
+	g.gate.clients[g.work.client].used.memory -= rest
+	g.gate.dispatch()
 }
 
 func newGate(b bounds) *gate {
@@ -148,13 +155,13 @@ func (g *gate) arrive(w work) (*ticket, *Refusal) {
 	}
 	g.arrived++
 	t := &ticket{work: w, number: g.arrived, let: make(chan struct{})}
-	c.queue = append(c.queue, t)
+	t.place = c.queue.PushBack(t)
 	g.waiting++
 	g.dispatch()
 	switch {
 	case t.passed():
 		return t, nil
-	case len(c.queue) > g.clientQueue:
+	case c.queue.Len() > g.clientQueue:
 		return nil, g.refuse(t, Client)
 	case g.waiting > g.queue:
 		return nil, g.refuse(t, g.obstacle(t))
@@ -194,15 +201,13 @@ func (g *gate) drop(t *ticket) {
 }
 
 func (g *gate) remove(t *ticket) {
-	c := g.clients[t.client]
-	at := slices.Index(c.queue, t)
-	c.queue = slices.Delete(c.queue, at, at+1)
+	g.clients[t.client].queue.Remove(t.place)
 	g.waiting--
 }
 
 // forget keeps nothing of a client that has nothing. The caller holds mu.
 func (g *gate) forget(name string) {
-	if c := g.clients[name]; c.used.running == 0 && len(c.queue) == 0 {
+	if c := g.clients[name]; c.used.running == 0 && c.queue.Len() == 0 {
 		delete(g.clients, name)
 	}
 }
@@ -220,22 +225,13 @@ func (g *gate) leave(w work) {
 	g.dispatch()
 }
 
-// giveBack takes memory from what a client has.
-func (g *gate) giveBack(client string, memory int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.used.memory -= memory
-	g.clients[client].used.memory -= memory
-	g.dispatch()
-}
-
 // dispatch lets in whose turn it is, as long as they fit. It does not pass over one
 // that needs more than is left: smaller ones would keep it waiting for ever. The caller
 // holds mu.
 func (g *gate) dispatch() {
-	for {
+	for g.used.running < g.running {
 		t := g.next()
-		if t == nil || !g.fits(t.work) {
+		if t == nil || g.used.memory+t.memory > g.memory {
 			return
 		}
 		g.remove(t)
@@ -251,18 +247,26 @@ func (g *gate) dispatch() {
 func (g *gate) next() (best *ticket) {
 	var least usage
 	for _, c := range g.clients {
-		at := slices.IndexFunc(c.queue, func(t *ticket) bool {
-			reason := g.obstacle(t)
-			return reason != Client && reason != Repository
-		})
-		if at < 0 {
-			continue
+		if c.used.running >= g.clientRunning {
+			continue // whatever waits: the queue may be long
 		}
-		if t := c.queue[at]; best == nil || c.used.less(least) || c.used == least && t.number < best.number {
+		t := g.firstFree(c)
+		if t != nil && (best == nil || c.used.less(least) || c.used == least && t.number < best.number) {
 			best, least = t, c.used
 		}
 	}
 	return best
+}
+
+// firstFree is the first request of a client that it and its repository have room for, or nil.
+// Where it is not the first of all, memory or repositories count, and queues are short.
+func (g *gate) firstFree(c *client) *ticket {
+	for at := c.queue.Front(); at != nil; at = at.Next() {
+		if t := at.Value.(*ticket); g.obstacle(t) == Server {
+			return t
+		}
+	}
+	return nil
 }
 
 func (u usage) less(v usage) bool {
@@ -281,11 +285,6 @@ func (g *gate) obstacle(t *ticket) Reason {
 	default:
 		return Server
 	}
-}
-
-// fits reports whether there is room for a request. The caller holds mu.
-func (g *gate) fits(w work) bool {
-	return g.used.running < g.running && g.used.memory+w.memory <= g.memory
 }
 
 // tell says that a request waits though its client has not had its share.

@@ -129,9 +129,9 @@ func (g *gate) check() error {
 	waiting := 0
 	for name, c := range g.clients {
 		sum.memory, sum.running = sum.memory+c.used.memory, sum.running+c.used.running
-		waiting += len(c.queue)
-		if c.used.memory > g.clientMemory || c.used.running > g.clientRunning || len(c.queue) > g.clientQueue {
-			return fmt.Errorf("client %s has %+v and %d waiting", name, c.used, len(c.queue))
+		waiting += c.queue.Len()
+		if c.used.memory > g.clientMemory || c.used.running > g.clientRunning || c.queue.Len() > g.clientQueue {
+			return fmt.Errorf("client %s has %+v and %d waiting", name, c.used, c.queue.Len())
 		}
 	}
 	for name, running := range g.repositories {
@@ -144,7 +144,7 @@ func (g *gate) check() error {
 		return fmt.Errorf("clients have %+v and %d waiting, the gate %+v and %d", sum, waiting, g.used, g.waiting)
 	case sum.memory > g.memory || sum.running > g.running || waiting > g.queue:
 		return fmt.Errorf("%+v run and %d wait", sum, waiting)
-	case t != nil && g.fits(t.work):
+	case t != nil && g.used.running < g.running && g.used.memory+t.memory <= g.memory:
 		return fmt.Errorf("%+v waits though there is room", t.work)
 	default:
 		return nil
@@ -320,4 +320,31 @@ func TestAGrantShrinks(t *testing.T) {
 			t.Errorf("nothing is reserved, and the gate has %+v", state)
 		}
 	})
+}
+
+// What a request costs beside others of its client that wait: it does not grow with their number.
+func BenchmarkFloodOfOneClient(b *testing.B) {
+	for _, waiting := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
+			g := New(Options{Memory: 1 << 20}).openings
+			var running []work
+			for range g.running {
+				if _, refusal := g.arrive(work{client: "flood"}); refusal != nil {
+					b.Fatal(refusal)
+				}
+				running = append(running, work{client: "flood"})
+			}
+			for range waiting - 1 {
+				if _, refusal := g.arrive(work{client: "flood"}); refusal != nil {
+					b.Fatal(refusal)
+				}
+			}
+			for b.Loop() { // one comes, and one goes
+				if _, refusal := g.arrive(running[0]); refusal != nil {
+					b.Fatal(refusal)
+				}
+				g.leave(running[0])
+			}
+		})
+	}
 }

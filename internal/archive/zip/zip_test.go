@@ -85,7 +85,7 @@ func (b *builder) append(inputs []input, each int) []part {
 				}
 			}
 		}
-		if err := q.Submit(workers.Func(task), 1); err != nil {
+		if err := q.Submit(workers.Func(task)); err != nil {
 			b.t.Fatal(err)
 		}
 	}

@@ -1,6 +1,9 @@
 package workers
 
-// Clients is how many have open queues.
+// MaxCredit is for tests.
+const MaxCredit = maxCredit
+
+// Clients is how many are known.
 func (s *Scheduler) Clients() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,10 +1,9 @@
 package workers
 
-import "sync"
-
-// MinCost is the least a task is charged: about what it costs to hand one to a
-// worker, so that a flood of tasks that claim to be free is not free.
-const MinCost = 4 << 10
+import (
+	"sync"
+	"time"
+)
 
 // Task is a piece of work. An interface rather than a function, so that a
 // long-lived value can be submitted again and again without an allocation.
@@ -30,32 +29,24 @@ type Queue struct {
 
 	// Guarded by s.mu.
 	idle    *sync.Cond // on s.mu: running fell to zero
-	pending []entry
+	pending []Task
 	head    int // pending[:head] has been taken
 	running int
-	err     error // why the queue ended
+	took    time.Duration // by the task that returned last
+	err     error         // why the queue ended
 
 	// The queue's turn, see Scheduler.next; guarded by s.mu.
 	turn
 	client *client
 }
 
-type entry struct {
-	task Task
-	cost int64
-}
-
 func newQueue(s *Scheduler) *Queue {
 	return &Queue{s: s, done: make(chan struct{}), idle: sync.NewCond(&s.mu), turn: turn{place: notReady}}
 }
 
-// Submit appends a task and returns at once. The cost says how long the task
-// takes relative to others; the unit is the time that compressing one byte at
-// the default level takes, so a compressor gives the bytes of its block, and
-// cheaper work a part of its bytes. Costs below [MinCost] count as MinCost.
-//
-// The error is why the queue ended, if it has: see [Queue.Err].
-func (q *Queue) Submit(t Task, cost int) error {
+// Submit appends a task and returns at once. The error is why the queue ended, if it has:
+// see [Queue.Err].
+func (q *Queue) Submit(t Task) error {
 	s := q.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +54,7 @@ func (q *Queue) Submit(t Task, cost int) error {
 		return q.err
 	}
 	first := q.empty()
-	q.push(entry{t, int64(max(cost, MinCost))})
+	q.push(t)
 	if first {
 		s.admit(q)
 	}
@@ -112,6 +103,7 @@ func (q *Queue) finished(err error) {
 	}
 	q.running--
 	if q.running == 0 {
+		q.s.release(q)
 		q.idle.Broadcast()
 	}
 }
@@ -120,21 +112,21 @@ func (q *Queue) empty() bool { return q.head == len(q.pending) }
 
 // push appends. Taken places are used again once they are the greater part, so
 // that a queue in steady state allocates nothing.
-func (q *Queue) push(e entry) {
+func (q *Queue) push(t Task) {
 	if len(q.pending) == cap(q.pending) && q.head > len(q.pending)/2 {
 		n := copy(q.pending, q.pending[q.head:])
 		clear(q.pending[n:])
 		q.pending, q.head = q.pending[:n], 0
 	}
-	q.pending = append(q.pending, e)
+	q.pending = append(q.pending, t)
 }
 
-func (q *Queue) pop() (Task, int64) {
-	e := q.pending[q.head]
-	q.pending[q.head] = entry{} // the task may hold much memory
+func (q *Queue) pop() Task {
+	t := q.pending[q.head]
+	q.pending[q.head] = nil // the task may hold much memory
 	q.head++
 	if q.empty() {
 		q.pending, q.head = q.pending[:0], 0
 	}
-	return e.task, e.cost
+	return t
 }

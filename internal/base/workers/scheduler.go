@@ -13,14 +13,17 @@
 //
 //	q := sched.Queue()               // one for each job
 //	defer q.Close()
-//	err := q.Submit(task, cost)      // task.Run(worker) is called later
+//	err := q.Submit(task)            // task.Run(worker) is called later
 //
 // Promises:
 //   - At most as many tasks run at a time as there are workers.
-//   - Queues with pending tasks get equal shares of the submitted cost, however
-//     many tasks they have pending: a queue with one task waits for about one
-//     task of each of the others, never for all that was submitted before. Those
-//     of one client share what a single one gets.
+//   - Clients with pending tasks get equal shares of the workers' time, however many tasks
+//     and queues they have, and however long their tasks take. The time of a task is
+//     measured. The queues of a client share its part in the same way. A queue without a
+//     client counts as a client.
+//   - A client that had no pending task does not save up its share, except for a moment: see
+//     maxCredit. A client that has had more than its share is behind the others until they have
+//     had as much, even if it closes its queues and opens new ones.
 //   - Tasks of one queue start in the order in which they were submitted. They
 //     may run at the same time and end in any order.
 //   - After [Queue.Close] returns, no task of the queue runs or will run.
@@ -35,10 +38,23 @@ package workers
 import (
 	"container/heap"
 	"errors"
+	"maps"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
+)
+
+const (
+	// minTime is the least that a task is charged: about what it takes to hand one to a
+	// worker, so that a flood of tasks that do nothing is not free.
+	minTime = 2 * time.Microsecond
+	// maxCredit bounds by how much a client may be ahead of the others when it has tasks
+	// again. A stream has no pending task for a moment whenever it waits for a worker's
+	// result: a long task of another client that begins in this moment is made up for. More
+	// would let a client that was idle keep all workers for as long.
+	maxCredit = 200 * time.Millisecond
 )
 
 // ErrClosed is the end of a queue that was closed, or whose scheduler was.
@@ -51,12 +67,12 @@ type Scheduler struct {
 	running sync.WaitGroup // the workers' goroutines
 
 	mu      sync.Mutex
-	wake    *sync.Cond // on mu: a queue became ready, or closed was set
-	ready   turns      // of clients with pending tasks
-	open    map[*Queue]struct{}
+	wake    *sync.Cond          // on mu: a queue became ready, or closed was set
+	ready   turns               // of clients with pending tasks
+	open    map[*Queue]struct{} // and those with tasks that have not returned
 	clients map[string]*client
-	clock   int64  // virtual time: the tag of the client served last
-	arrive  uint64 // counts entries into ready, to break ties in turn
+	clock   time.Duration // virtual time: the highest tag of a client that was served
+	arrive  uint64        // counts entries into ready, to break ties in turn
 	closed  bool
 }
 
@@ -97,19 +113,30 @@ func (s *Scheduler) QueueOf(name string) *Queue {
 	q := newQueue(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q.client = s.clients[name]
-	if q.client == nil {
-		q.client = &client{turn: turn{place: notReady}, name: name}
-	}
-	if q.client.queues++; name != "" {
-		s.clients[name] = q.client
-	}
+	q.client = s.clientOf(name)
+	q.client.queues++
+	q.tag = q.client.clock
 	if s.closed {
 		q.end(ErrClosed)
 		return q
 	}
 	s.open[q] = struct{}{}
 	return q
+}
+
+// clientOf returns the client with a name, or a new one. A client without queues is
+// remembered while it has had more than the others: otherwise it could end a request and
+// send it again to be rid of that. The caller holds mu.
+func (s *Scheduler) clientOf(name string) *client {
+	if c := s.clients[name]; c != nil {
+		return c
+	}
+	maps.DeleteFunc(s.clients, func(_ string, c *client) bool { return c.queues == 0 && c.tag <= s.clock })
+	c := &client{turn: turn{place: notReady, tag: s.clock}, name: name}
+	if name != "" {
+		s.clients[name] = c
+	}
+	return c
 }
 
 // Close ends all queues with [ErrClosed], drops their pending tasks, and
@@ -138,9 +165,12 @@ func (s *Scheduler) work(w *Worker) {
 			return
 		}
 		q, task := s.next()
+		expected, started := q.took, time.Now()
 		s.mu.Unlock()
 		err := run(task, w)
 		s.mu.Lock()
+		q.took = max(time.Since(started), minTime)
+		s.charge(q, q.took-expected)
 		q.finished(err)
 		s.mu.Unlock()
 		// Whoever waits for the result can run now, but with all processors
@@ -154,20 +184,32 @@ func (s *Scheduler) work(w *Worker) {
 // next takes the first task of the queue whose turn it is, of the client whose turn it
 // is. The caller holds mu and knows that one is ready.
 //
-// This is start-time fair queueing: a tag is the cost that has been served, and the
-// lowest tag goes first. With equal costs it is a plain round-robin over the clients, and
-// over the queues of each.
-func (s *Scheduler) next() (*Queue, Task) {
+// This is start-time fair queueing: a tag is the time that workers have spent, and the lowest
+// tag goes first. The time of a task is known when it has returned. Until then the task is
+// charged as much as the last one of its queue: otherwise a client with long tasks would
+// get one worker after the other. [Scheduler.charge] corrects it.
+func (s *Scheduler) next() (q *Queue, t Task) {
 	c := s.ready[0].(*client)
-	q := c.ready[0].(*Queue)
-	s.clock, c.clock = c.tag, q.tag
-	task, cost := q.pop()
+	q = c.ready[0].(*Queue)
+	s.clock, c.clock = max(s.clock, c.tag), max(c.clock, q.tag)
+	t = q.pop()
 	q.running++
-	q.tag += cost
-	c.tag += cost
+	q.tag += q.took
+	c.tag += q.took
 	s.again(&c.ready, q, q.empty())
 	s.again(&s.ready, c, len(c.ready) == 0)
-	return q, task
+	return q, t
+}
+
+// charge adds to the time that a queue and its client have had. The caller holds mu.
+func (s *Scheduler) charge(q *Queue, took time.Duration) {
+	c := q.client
+	if q.tag += took; q.place != notReady {
+		heap.Fix(&c.ready, q.place)
+	}
+	if c.tag += took; c.place != notReady {
+		heap.Fix(&s.ready, c.place)
+	}
 }
 
 // again puts the first of those that are ready behind those with its tag, or takes it
@@ -184,15 +226,13 @@ func (s *Scheduler) again(ready *turns, first interface{ at() *turn }, over bool
 
 // admit makes a queue with a first pending task ready. The caller holds mu.
 func (s *Scheduler) admit(q *Queue) {
-	// What was idle starts now: unused turns are not saved up, or a queue that slept
-	// for a minute could then hold all workers for one.
 	c := q.client
 	q.tag = max(q.tag, c.clock)
 	s.arrive++
 	q.arrived = s.arrive
 	heap.Push(&c.ready, q)
 	if c.place == notReady {
-		c.tag, c.arrived = max(c.tag, s.clock), s.arrive
+		c.tag, c.arrived = max(c.tag, s.clock-maxCredit), s.arrive
 		heap.Push(&s.ready, c)
 	}
 }
@@ -206,9 +246,21 @@ func (s *Scheduler) retire(q *Queue) {
 			heap.Remove(&s.ready, c.place)
 		}
 	}
-	delete(s.open, q)
-	if c.queues--; c.queues == 0 {
+	s.release(q)
+}
+
+// release drops a queue once it has ended and its tasks have returned: until then its
+// client is charged for them. The caller holds mu.
+func (s *Scheduler) release(q *Queue) {
+	if q.err == nil || q.running > 0 {
+		return
+	}
+	c := q.client
+	if c.queues--; c.queues == 0 && c.tag <= s.clock {
 		delete(s.clients, c.name)
+	}
+	if delete(s.open, q); len(s.open) == 0 {
+		clear(s.clients) // none is left that they could have had more than
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -23,42 +25,48 @@ func holdWorker(t *testing.T, s *workers.Scheduler) gate {
 	t.Helper()
 	g := gate{make(chan struct{}), make(chan struct{})}
 	q := s.Queue()
-	submit(t, q, func(*workers.Worker) { close(g.reached); <-g.opened }, 1)
+	submit(t, q, func(*workers.Worker) { close(g.reached); <-g.opened })
 	<-g.reached
 	return g
 }
 
 func (g gate) open() { close(g.opened) }
 
-func submit(t *testing.T, q *workers.Queue, f workers.Func, cost int) {
+func submit(t *testing.T, q *workers.Queue, f workers.Func) {
 	t.Helper()
-	if err := q.Submit(f, cost); err != nil {
+	if err := q.Submit(f); err != nil {
 		t.Fatalf("Submit: %v", err)
 	}
 }
 
-// order runs the tasks that line up fills in, on one worker, and returns which
-// queue each belonged to in the order in which they ran.
-func order(t *testing.T, lineUp func(s *workers.Scheduler, mark func(q *workers.Queue, id, cost int))) []int {
+// order runs the tasks that lineUp fills in, on one worker, and returns which
+// queue each belonged to in the order in which they ran. The clock is that of a bubble.
+func order(
+	t *testing.T, lineUp func(s *workers.Scheduler, mark func(q *workers.Queue, id int, takes time.Duration)),
+) (ran []int) {
 	t.Helper()
-	s := workers.New(1)
-	defer s.Close()
-	g := holdWorker(t, s)
-
-	var ran []int // only the one worker writes, until all is done
-	var pending sync.WaitGroup
-	lineUp(s, func(q *workers.Queue, id, cost int) {
-		pending.Add(1)
-		submit(t, q, func(*workers.Worker) { ran = append(ran, id); pending.Done() }, cost)
+	synctest.Test(t, func(t *testing.T) {
+		s := workers.New(1)
+		defer s.Close()
+		g := holdWorker(t, s)
+		var pending sync.WaitGroup
+		lineUp(s, func(q *workers.Queue, id int, takes time.Duration) {
+			pending.Add(1)
+			submit(t, q, func(*workers.Worker) { // only the one worker writes, until all is done
+				ran = append(ran, id)
+				time.Sleep(takes)
+				pending.Done()
+			})
+		})
+		g.open()
+		pending.Wait()
 	})
-	g.open()
-	pending.Wait()
 	return ran
 }
 
 func TestQueuesTakeTurns(t *testing.T) {
 	const queues, tasks, backlog = 50, 10, 1000
-	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, int)) {
+	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, time.Duration)) {
 		for id := range queues {
 			q := s.Queue()
 			n := tasks
@@ -66,7 +74,7 @@ func TestQueuesTakeTurns(t *testing.T) {
 				n = backlog // the big one comes first and must not starve the rest
 			}
 			for range n {
-				mark(q, id, workers.MinCost)
+				mark(q, id, time.Millisecond)
 			}
 		}
 	})
@@ -82,17 +90,17 @@ func TestQueuesTakeTurns(t *testing.T) {
 // A client with many queues has the share of one with one, and its queues take turns.
 func TestQueuesOfAClientShareOnePart(t *testing.T) {
 	const crowd, tasks = 20, 10
-	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, int)) {
+	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, time.Duration)) {
 		for range crowd {
 			q := s.QueueOf("crowd")
 			for range tasks {
-				mark(q, 0, workers.MinCost)
+				mark(q, 0, time.Millisecond)
 			}
 		}
 		for id := 1; id <= 2; id++ {
 			q := s.QueueOf([]string{"", "single", ""}[id]) // one with a name, and one without
 			for range tasks {
-				mark(q, id, workers.MinCost)
+				mark(q, id, time.Millisecond)
 			}
 		}
 	})
@@ -113,7 +121,7 @@ func TestClientsAreForgotten(t *testing.T) {
 		var ran sync.WaitGroup
 		ran.Add(2)
 		for _, q := range []*workers.Queue{first, second} {
-			submit(t, q, func(*workers.Worker) { ran.Done() }, 1)
+			submit(t, q, func(*workers.Worker) { ran.Done() })
 		}
 		ran.Wait()
 		first.Close()
@@ -124,18 +132,18 @@ func TestClientsAreForgotten(t *testing.T) {
 	}
 }
 
-func TestSharesAreOfCost_NotOfTasks(t *testing.T) {
+func TestSharesAreOfTime_NotOfTasks(t *testing.T) {
 	const heavy, light, factor = 0, 1, 8
-	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, int)) {
+	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, time.Duration)) {
 		q, p := s.Queue(), s.Queue()
 		for range 10 {
-			mark(q, heavy, factor*workers.MinCost)
+			mark(q, heavy, factor*time.Millisecond)
 		}
 		for range 10 * factor {
-			mark(p, light, workers.MinCost)
+			mark(p, light, time.Millisecond)
 		}
 	})
-	balance := 0 // cost of the heavy queue less that of the light one
+	balance := 0 // time of the heavy queue less that of the light one
 	for i, id := range ran {
 		if id == heavy {
 			balance += factor
@@ -143,38 +151,39 @@ func TestSharesAreOfCost_NotOfTasks(t *testing.T) {
 			balance--
 		}
 		if balance > factor || balance < -factor {
-			t.Fatalf("after task %d the queues are %d apart", i, balance)
+			t.Fatalf("after task %d the queues are %d ms apart", i, balance)
 		}
 	}
 }
 
+// What a client did not use it has lost, but for less than a task of this test.
 func TestIdleQueueSavesNoTurns(t *testing.T) {
 	const busy, sleeper, tasks = 0, 1, 10
-	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, int)) {
+	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, time.Duration)) {
 		q, p := s.Queue(), s.Queue()
 		for i := range 2 * tasks {
 			if i == tasks {
 				// Runs inside the busy queue's turn, and fills the sleeper.
 				submit(t, q, func(*workers.Worker) {
 					for range tasks {
-						mark(p, sleeper, workers.MinCost)
+						mark(p, sleeper, workers.MaxCredit)
 					}
-				}, workers.MinCost)
+				})
 			}
-			mark(q, busy, workers.MinCost)
+			mark(q, busy, workers.MaxCredit)
 		}
 	})
-	// From when the sleeper wakes the two alternate: in every stretch of two
+	// From when the sleeper wakes the two alternate: in every stretch of three
 	// there is one of each, give or take the first.
-	for i := tasks + 1; i+2 < 3*tasks-1; i++ {
-		if ran[i] == ran[i+1] && ran[i+1] == ran[i+2] {
-			t.Fatalf("queue %d had three turns in a row at %d: %v", ran[i], i, ran)
+	for i := tasks + 1; i+3 < 3*tasks-1; i++ {
+		if ran[i] == ran[i+1] && ran[i+1] == ran[i+2] && ran[i+2] == ran[i+3] {
+			t.Fatalf("queue %d had four turns in a row at %d: %v", ran[i], i, ran)
 		}
 	}
 }
 
 func TestTasksOfAQueueStartInOrder(t *testing.T) {
-	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, int)) {
+	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, time.Duration)) {
 		q := s.Queue()
 		for id := range 1000 {
 			mark(q, id, 0)
@@ -206,7 +215,7 @@ func TestNeverMoreTasksThanWorkers(t *testing.T) {
 				defer now.Add(-1)
 				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 				}
-			}, 1)
+			})
 		}
 	}
 	pending.Wait()
@@ -221,8 +230,8 @@ func TestQueueClose_DropsPendingAndWaitsForRunning(t *testing.T) {
 	q := s.Queue()
 	started, finish := make(chan struct{}), make(chan struct{})
 	var returned, dropped atomic.Bool
-	submit(t, q, func(*workers.Worker) { close(started); <-finish; returned.Store(true) }, 1)
-	submit(t, q, func(*workers.Worker) { dropped.Store(true) }, 1)
+	submit(t, q, func(*workers.Worker) { close(started); <-finish; returned.Store(true) })
+	submit(t, q, func(*workers.Worker) { dropped.Store(true) })
 	<-started
 	go func() { <-q.Done(); close(finish) }() // closing has begun, and must be waiting
 	q.Close()
@@ -230,7 +239,7 @@ func TestQueueClose_DropsPendingAndWaitsForRunning(t *testing.T) {
 	if !returned.Load() {
 		t.Error("Close returned before the running task")
 	}
-	if err := q.Submit(workers.Func(func(*workers.Worker) {}), 1); !errors.Is(err, workers.ErrClosed) {
+	if err := q.Submit(workers.Func(func(*workers.Worker) {})); !errors.Is(err, workers.ErrClosed) {
 		t.Errorf("Submit after Close: %v", err)
 	}
 	s.Close()
@@ -250,7 +259,7 @@ func TestSchedulerClose_EndsQueues(t *testing.T) {
 	}
 	late := s.Queue()
 	<-late.Done()
-	if err := late.Submit(workers.Func(func(*workers.Worker) {}), 1); !errors.Is(err, workers.ErrClosed) {
+	if err := late.Submit(workers.Func(func(*workers.Worker) {})); !errors.Is(err, workers.ErrClosed) {
 		t.Errorf("Submit to a closed scheduler: %v", err)
 	}
 	late.Close()
@@ -265,9 +274,9 @@ func TestPanicEndsItsQueueOnly(t *testing.T) {
 	var pending sync.WaitGroup
 	pending.Add(1)
 	g := holdWorker(t, s)
-	submit(t, bad, func(w *workers.Worker) { before = slot.Of(w); panic(io.ErrUnexpectedEOF) }, 1)
-	submit(t, bad, func(*workers.Worker) { t.Error("a task ran in an ended queue") }, 1)
-	submit(t, good, func(w *workers.Worker) { after = slot.Of(w); pending.Done() }, 1)
+	submit(t, bad, func(w *workers.Worker) { before = slot.Of(w); panic(io.ErrUnexpectedEOF) })
+	submit(t, bad, func(*workers.Worker) { t.Error("a task ran in an ended queue") })
+	submit(t, good, func(w *workers.Worker) { after = slot.Of(w); pending.Done() })
 	g.open()
 	<-bad.Done()
 	pending.Wait()
@@ -302,7 +311,7 @@ func TestSlotKeepsOneValueForEachWorker(t *testing.T) {
 			if first := slot.Of(w); slot.Of(w) != first || other.Of(w) != -1 {
 				t.Error("a slot changed its value")
 			}
-		}, 1)
+		})
 	}
 	pending.Wait()
 	if n := made.Load(); n < 1 || n > size {
@@ -319,12 +328,12 @@ func TestSteadyQueueAllocatesNothing(t *testing.T) {
 	ran := make(chan struct{}, 4)
 	task := workers.Task(workers.Func(func(*workers.Worker) { ran <- struct{}{} }))
 	for range 3 {
-		if err := q.Submit(task, 1); err != nil {
+		if err := q.Submit(task); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := testing.AllocsPerRun(1000, func() {
-		if err := q.Submit(task, 1); err != nil {
+		if err := q.Submit(task); err != nil {
 			t.Fatal(err)
 		}
 		<-ran
@@ -343,7 +352,7 @@ func BenchmarkSubmit(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		pending.Add(1)
-		if err := q.Submit(task, 1); err != nil {
+		if err := q.Submit(task); err != nil {
 			b.Fatal(err)
 		}
 	}

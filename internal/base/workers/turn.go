@@ -1,13 +1,15 @@
 package workers
 
+import "time"
+
 // notReady is the place of what is not among those that are ready.
 const notReady = -1
 
 // turn is when a client, or one of its queues, is next.
 type turn struct {
-	tag     int64  // the cost that it has been served
-	arrived uint64 // breaks ties in turn
-	place   int    // index among those that are ready
+	tag     time.Duration // that workers have spent on it
+	arrived uint64        // breaks ties in turn
+	place   int           // index among those that are ready
 }
 
 func (t *turn) at() *turn { return t }
@@ -17,9 +19,9 @@ func (t *turn) at() *turn { return t }
 type client struct {
 	turn
 	name   string
-	ready  turns // its queues with pending tasks
-	queues int   // that are open
-	clock  int64 // the tag of the queue that was served last
+	ready  turns         // its queues with pending tasks
+	queues int           // that are open
+	clock  time.Duration // the tag of the queue that was served last
 }
 
 // turns is a heap of clients, or of the queues of one, next turn first.

@@ -5,9 +5,24 @@
 //	server := &http.Server{ConnContext: conns.WithConn, ConnState: c.Changed}
 //	err := server.Serve(c.Listener(listener))
 //
-// Promises: descriptors are left for files; a client that takes nothing is dropped after
-// the timeout, and one that takes something is not. Where the server is full, see
-// [Connections.DropSlow], it is the slowest first.
+// A handler asks [Conn.BeginRequest] whether there is room for its request, and tells one for
+// which there is none to come later:
+//
+//	if conn := conns.Of(r); !conn.BeginRequest(client) {
+//		// write and flush 503
+//		conn.Dismiss()
+//	}
+//
+// Promises:
+//   - Descriptors are left for files.
+//   - One client has no more requests at a time than its share. What it has beyond the share
+//     is told so, and takes no room from others.
+//   - A connection that has to go is one that waits for its request, of the client that has
+//     most connections: those that were dismissed first, then the longest. A connection
+//     with a whole request is never closed for a new one.
+//   - A client that takes nothing is dropped after the timeout, and one that takes
+//     something is not. Where the server is full, see [Connections.DropSlow], it is the
+//     slowest first.
 package conns
 
 import (
@@ -27,15 +42,24 @@ const (
 	// mostConnections bounds connections where descriptors do not: an idle one
 	// holds 7 KB.
 	mostConnections = 10_000
-	// crowd is how many connections beyond the bound are told so.
-	crowd = 16
+	// minReserve and reservePart, one in so many, are connections beyond those that have
+	// requests: new ones, which have not said yet what they want, those that are kept
+	// open between requests, and those that are told to come later.
+	minReserve  = 16
+	reservePart = 8
 )
 
 // Options of [Connections]. Timeout is required.
 type Options struct {
-	// Most is how many may be open; 0: half of the descriptors that the process may
-	// have, and 10,000 at most.
+	// Most is how many may have a request at a time. An eighth of it, and 16 at least, may
+	// be open beside them. 0: so many that half of the descriptors that the process
+	// may have are left, and 10,000 at most.
 	Most int
+	// Share is how much of Most one client may have, in percent; 0: all of it.
+	Share int
+	// Client names the client that an address belongs to, for as long as no request
+	// over its connection names another; nil: all addresses are of one client.
+	Client func(remote net.Addr) string
 	// Timeout is how long a client may take nothing of what is sent.
 	Timeout time.Duration
 	// MinRate is how many bytes a second a client has to take to keep its connection
@@ -43,24 +67,36 @@ type Options struct {
 	MinRate int64
 }
 
-// Connections bounds how many are open, so that descriptors are left for packs.
-// For a new one that is too many the connection is closed that has waited
-// longest for a request. Where none waits, the new one is told to come later.
+// Connections bounds how many are open, and how many have requests.
 type Connections struct {
 	options Options
 	window  time.Duration // rateWindow, but for tests
+	share   int           // requests of one client
+	reserve int
 
-	mu      sync.Mutex
-	open    map[*Conn]struct{}
-	waiting *list.List // of *Conn, the longest first
+	mu       sync.Mutex
+	open     map[*Conn]struct{}
+	clients  map[string]*client // those with connections
+	requests int                // that have begun
+	arrivals uint64             // of connections in lists, to tell which has waited longest
 }
 
 // New makes the connections of a server.
 func New(o Options) *Connections {
 	if o.Most <= 0 {
-		o.Most = min(max(descriptors()/2, 1), mostConnections)
+		// With the reserve that is half.
+		o.Most = min(max(descriptors()/2*(reservePart-1)/reservePart, 1), mostConnections)
 	}
-	return &Connections{options: o, window: rateWindow, open: make(map[*Conn]struct{}), waiting: list.New()}
+	if o.Share <= 0 {
+		o.Share = 100
+	}
+	if o.Client == nil {
+		o.Client = func(net.Addr) string { return "" }
+	}
+	return &Connections{
+		options: o, window: rateWindow, share: max(o.Most*o.Share/100, 1), reserve: max(o.Most/reservePart, minReserve),
+		open: make(map[*Conn]struct{}), clients: make(map[string]*client),
+	}
 }
 
 // Count is how many are open.
@@ -70,23 +106,24 @@ func (c *Connections) Count() int {
 	return len(c.open)
 }
 
-// Conn is one connection.
+// Conn is one connection. A nil one, which another listener accepted, has room for requests.
 type Conn struct {
 	net.Conn
 	owner  *Connections
 	closed sync.Once
-	// crowded connections are beyond the bound.
-	crowded bool
-	gone    bool
-	place   *list.Element // among those that wait, or nil
+
+	// Guarded by owner.mu.
+	client   *client       // nil once it is closed
+	request  bool          // one has begun
+	expelled bool          // its request has to end
+	place    *list.Element // in list
+	list     *list.List    // of its client, or nil
+	arrived  uint64        // when it came into the list
 
 	mu       sync.Mutex // of what follows
 	pace     pace
 	deadline time.Time // of writes, as it was set; zero: none
 }
-
-// Crowded reports whether the connection is beyond the bound: it is only told so.
-func (c *Conn) Crowded() bool { return c.crowded }
 
 // Close implements [net.Conn].
 func (c *Conn) Close() error {
@@ -104,76 +141,59 @@ type bounded struct {
 
 // Accept implements [net.Listener].
 func (l bounded) Accept() (net.Conn, error) {
-	for {
-		// Of a crowd that comes at once each is answered before the next is let in: what
-		// waits then waits in the kernel, and not before other work of the process.
-		runtime.Gosched()
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if t, ok := l.owner.admit(conn); ok {
-			return t, nil
-		}
-		_ = conn.Close() // nothing was sent over it
+	// Of a crowd that comes at once each is answered before the next is let in: what
+	// waits then waits in the kernel, and not before other work of the process.
+	runtime.Gosched()
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	return l.owner.admit(conn), nil
 }
 
 // admit counts a connection, and closes another one if it is too many.
-func (c *Connections) admit(conn net.Conn) (*Conn, bool) {
+func (c *Connections) admit(conn net.Conn) *Conn {
+	name := c.options.Client(conn.RemoteAddr())
 	c.mu.Lock()
-	var oldest *Conn
-	excess := len(c.open) - c.options.Most
-	if first := c.waiting.Front(); excess >= 0 && first != nil {
-		oldest = first.Value.(*Conn)
-		c.waiting.Remove(first)
-		oldest.place = nil
+	var victim *Conn
+	if len(c.open) >= c.options.Most+c.reserve {
+		victim = c.heaviest((*client).firstIdle)
 	}
-	if oldest == nil && excess >= crowd {
-		c.mu.Unlock()
-		return nil, false
-	}
-	t := &Conn{Conn: conn, owner: c, crowded: oldest == nil && excess >= 0}
+	t := &Conn{Conn: conn, owner: c}
 	c.open[t] = struct{}{}
-	t.place = c.waiting.PushBack(t)
+	c.join(t, name)
+	c.wait(t, &t.client.idle)
 	c.mu.Unlock()
-	if oldest != nil {
-		_ = oldest.Close() // its client has sent no request, or will send it again
+	if victim != nil {
+		_ = victim.Close() // its client has sent no request, was told to come later, or will send it again
 	}
-	return t, true
+	return t
 }
 
 func (c *Connections) forget(t *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, t)
-	t.gone = true
-	c.leave(t)
-}
-
-func (c *Connections) leave(t *Conn) {
-	if t.place != nil {
-		c.waiting.Remove(t.place)
-		t.place = nil
-	}
+	c.endRequest(t)
+	c.part(t)
 }
 
 // Changed is what net/http tells of connections.
 func (c *Connections) Changed(conn net.Conn, state http.ConnState) {
 	t := below(conn)
-	if t == nil {
+	if t == nil || state != http.StateIdle {
 		return
 	}
+	name := c.options.Client(conn.RemoteAddr())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch state {
-	case http.StateActive, http.StateHijacked:
-		c.leave(t)
-	case http.StateIdle:
-		if !t.gone {
-			t.place = c.waiting.PushBack(t)
-		}
+	if t.client == nil {
+		return
 	}
+	c.endRequest(t)
+	c.part(t)
+	c.join(t, name)
+	c.wait(t, &t.client.idle)
 }
 
 // keyConn of a request's context has its connection.

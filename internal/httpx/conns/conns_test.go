@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -40,7 +39,7 @@ func TestDropSlow(t *testing.T) {
 		failed, clients := make(map[string]chan error), make(map[string]net.Conn)
 		for name, perSecond := range map[string]int64{"stopped": 0, "slow": rate / 2, "fast": 2 * rate} {
 			inner, client := net.Pipe()
-			server, _ := c.admit(inner)
+			server := c.admit(inner)
 			failed[name], clients[name] = writeForever(server), client
 			reading.Go(func() {
 				for err := error(nil); perSecond > 0 && err == nil; time.Sleep(time.Second) {
@@ -49,7 +48,7 @@ func TestDropSlow(t *testing.T) {
 			})
 		}
 		inner, client := net.Pipe()
-		idle, _ := c.admit(inner)
+		idle := c.admit(inner)
 		for range 2 {
 			c.DropSlow() // it is too early to tell
 			time.Sleep(rateWindow)
@@ -125,38 +124,5 @@ func TestDropStopped(t *testing.T) {
 	reading.Wait()
 	if err := <-failed[1]; err == nil {
 		t.Error("it was never closed")
-	}
-}
-
-// Those that wait are closed for new ones; where none waits, few are told so and the
-// others are not taken.
-func TestConnectionsAreBounded(t *testing.T) {
-	c := New(Options{Most: 2, Timeout: time.Minute})
-	var open []*Conn
-	for range 3 {
-		server, client := net.Pipe()
-		defer func() { _ = client.Close() }()
-		conn, ok := c.admit(server)
-		if !ok || conn.Crowded() {
-			t.Fatalf("a connection in the place of one that waits: %v", ok)
-		}
-		open = append(open, conn)
-	}
-	if c.Count() != 2 || !open[0].gone {
-		t.Errorf("%d are open", c.Count())
-	}
-	for _, conn := range open[1:] {
-		c.Changed(conn, http.StateActive)
-	}
-	for i := range crowd + 1 {
-		server, client := net.Pipe()
-		defer func() { _ = client.Close() }()
-		conn, ok := c.admit(server)
-		if ok != (i < crowd) || ok && !conn.Crowded() {
-			t.Fatalf("connection %d beyond the bound: %v", i+1, ok)
-		}
-		if ok {
-			c.Changed(conn, http.StateActive)
-		}
 	}
 }

@@ -20,7 +20,7 @@ func TestWriteKeepsToADeadline(t *testing.T) {
 			"SetWriteDeadline": (*Conn).SetWriteDeadline, "SetDeadline": (*Conn).SetDeadline,
 		} {
 			inner, client := net.Pipe()
-			conn, _ := c.admit(inner)
+			conn := c.admit(inner)
 			write := func(within time.Duration) {
 				t.Helper()
 				began := time.Now()
@@ -57,7 +57,7 @@ func TestAClientThatStoppedIsNotWaitedForTwice(t *testing.T) {
 	s.Close()
 	synctest.Test(t, func(t *testing.T) {
 		inner, client := net.Pipe()
-		conn, _ := New(Options{Timeout: 2 * time.Minute}).admit(inner)
+		conn := New(Options{Timeout: 2 * time.Minute}).admit(inner)
 		server := tls.Server(conn, &tls.Config{Certificates: certificates, SessionTicketsDisabled: true})
 		shaken := make(chan error)
 		go func() {

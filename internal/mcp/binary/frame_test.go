@@ -74,7 +74,7 @@ func TestFramesAreTheseBytes(t *testing.T) {
 
 // The page shows the bytes that are written.
 func TestThePageHasTheBytes(t *testing.T) {
-	page, err := os.ReadFile("../../docs/binary-transfer.md")
+	page, err := os.ReadFile("../../../docs/binary-transfer.md")
 	if err != nil {
 		t.Fatal(err)
 	}

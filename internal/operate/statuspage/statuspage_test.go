@@ -331,7 +331,7 @@ func TestClientsAreToldWhatTheDocumentationSays(t *testing.T) {
 	const written = "http://127.0.0.1:8080/mcp"
 	shown := instructions(written, false)
 	for i, c := range clients {
-		document, err := os.ReadFile(filepath.Join("../../docs/install", c.file))
+		document, err := os.ReadFile(filepath.Join("../../../docs/install", c.file))
 		if err != nil {
 			t.Fatal(err)
 		}

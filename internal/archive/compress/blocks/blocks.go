@@ -85,10 +85,6 @@ type Format struct {
 	// Empty is the stream without input, for formats whose blocks are files of their
 	// own that may be put one after another: nothing would be no file.
 	Empty string
-
-	// Percent is how much time a byte takes of what it takes at gzip's default
-	// level, which is the unit of cost of the workers.
-	Percent int
 }
 
 // Pool is what all streams of a format have in common: the workers and the
@@ -122,9 +118,10 @@ func (p *Pool) Open(
 	ctx context.Context, dst io.Writer, encoder Encoder, header []byte, trailer func() []byte,
 ) *Stream {
 	p.stock.join()
+	client := access.ClientOf(ctx)
 	return &Stream{
-		ctx: ctx, dst: dst, pool: p, encoder: encoder, trailer: trailer, queue: p.sched.QueueOf(access.ClientOf(ctx)),
-		pending: append(make([]byte, 0, p.format.Front), header...),
+		ctx: ctx, dst: dst, pool: p, encoder: encoder, trailer: trailer, queue: p.sched.QueueOf(client),
+		blocks: account{client: client}, pending: append(make([]byte, 0, p.format.Front), header...),
 	}
 }
 

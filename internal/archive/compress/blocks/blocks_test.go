@@ -35,7 +35,6 @@ var format = Format{
 	History:  historyLen,
 	Front:    6,
 	Withheld: 3,
-	Percent:  100,
 }
 
 var (

@@ -41,7 +41,8 @@ func settled(t *testing.T, c *Pool) {
 	s := c.stock
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lent != 0 || s.streams != 0 || s.spare != s.shared || len(s.free) > s.format.Own+s.shared {
+	if s.lent != 0 || s.streams != 0 || s.spare != s.shared || len(s.free) > s.format.Own+s.shared ||
+		len(s.clients) != 0 {
 		t.Errorf("stock at rest: %d lent, %d streams, %d of %d spare, %d free", s.lent, s.streams, s.spare, s.shared,
 			len(s.free))
 	}
@@ -138,7 +139,7 @@ func occupy(t *testing.T, s *workers.Scheduler) (release func()) {
 	q := s.Queue()
 	for range s.Workers() {
 		reached := make(chan struct{})
-		if err := q.Submit(workers.Func(func(*workers.Worker) { close(reached); <-opened }), 1); err != nil {
+		if err := q.Submit(workers.Func(func(*workers.Worker) { close(reached); <-opened })); err != nil {
 			t.Fatal(err)
 		}
 		<-reached
@@ -383,6 +384,43 @@ func TestBoundedPool_CancelledTurn(t *testing.T) {
 		t.Errorf("the one behind it: %v", err)
 	}
 	settled(t, c)
+}
+
+// A client with many streams leaves a block for another client, and the first block that comes
+// back goes to the client that has none.
+func TestBoundedPool_IsSharedByClients(t *testing.T) {
+	const most, crowd = 3, 10
+	f := format
+	f.Own = 1
+	s := workers.New(1)
+	defer s.Close()
+	c := New(s, f, 0).Bounded(most)
+	ctx, cancel := context.WithCancel(context.Background())
+	var taking sync.WaitGroup
+	defer taking.Wait()
+	defer cancel()
+	taken := make(chan *block, crowd)
+	take := func(client string) {
+		if b, err := c.stock.take(ctx, &account{client: client}); err == nil {
+			taken <- b
+		}
+	}
+	for range crowd {
+		taking.Go(func() { take("crowd") })
+	}
+	awaitWaiting(c, crowd-(most-1))
+	first := <-taken
+	<-taken
+	take("other") // or this would wait for ever
+	if b := <-taken; b.lentTo.client != "other" {
+		t.Fatalf("a block was lent to %q", b.lentTo.client)
+	}
+	taking.Go(func() { take("third") })
+	awaitWaiting(c, crowd-(most-1)+1)
+	c.stock.put(first)
+	if b := <-taken; b.lentTo.client != "third" {
+		t.Errorf("a block that was given back went to %q", b.lentTo.client)
+	}
 }
 
 func awaitWaiting(c *Pool, want int) {

@@ -8,10 +8,12 @@ import (
 
 // stock lends blocks to streams and keeps them for the next.
 //
-// A stream gets its own Format.Own at any time, unless there is a bound for all: then
-// one that has none waits until it is its turn. It is never waited for a destination,
-// for a block is back as soon as it was encoded. Whether a stream gets one of the
-// shared ones, or more than one where there is a bound, is decided at once.
+// A stream gets its own Format.Own at any time, unless there is a bound for all. Then a
+// stream without a block waits for its turn, and the streams of one client leave a block for
+// other clients: otherwise these would wait behind all of its streams. A stream never waits
+// for the destination of another, since a block is back as soon as it was encoded. Whether
+// a stream gets one of the shared ones, or more than one where there is a bound, is decided
+// at once.
 type stock struct {
 	format *Format
 	most   int // that are lent at a time; 0: as many as streams have of their own
@@ -20,6 +22,7 @@ type stock struct {
 	free    []*block
 	jobs    []*job // without blocks
 	waiting []*waiter
+	clients map[string]int // how many blocks are lent to each
 	lent    int
 	streams int
 	shared  int // how many there are
@@ -27,7 +30,10 @@ type stock struct {
 }
 
 // account is what a stream has of the stock; guarded by its lock.
-type account struct{ own, held int }
+type account struct {
+	client    string // that the stream is for
+	own, held int
+}
 
 // waiter is a stream that waits for its first block.
 type waiter struct {
@@ -36,7 +42,7 @@ type waiter struct {
 }
 
 func newStock(f *Format, shared int) *stock {
-	return &stock{format: f, shared: shared, spare: shared}
+	return &stock{format: f, shared: shared, spare: shared, clients: make(map[string]int)}
 }
 
 // join counts a stream in, for which its own blocks are set aside.
@@ -90,7 +96,7 @@ func (s *stock) reserve(a *account) (*block, *waiter) {
 	if a.own >= s.format.Own && s.spare == 0 {
 		return nil, nil
 	}
-	if s.most > 0 && (s.lent >= s.most || len(s.waiting) > 0) {
+	if s.most > 0 && (s.lent >= s.most || !s.mayHave(a)) {
 		if a.held > 0 {
 			return nil, nil
 		}
@@ -110,10 +116,15 @@ func (s *stock) reserve(a *account) (*block, *waiter) {
 	return b, nil
 }
 
+// mayHave reports whether a stream's client may have one more block of a bounded number: the
+// last one is for another client. The caller holds mu.
+func (s *stock) mayHave(a *account) bool { return s.clients[a.client] < max(s.most-1, 1) }
+
 // lend notes who has a block. The caller holds mu.
 func (s *stock) lend(b *block, a *account) {
 	b.lentTo, b.shared = a, a.own >= s.format.Own
 	a.held++
+	s.clients[a.client]++
 	if b.shared {
 		s.spare--
 	} else {
@@ -129,30 +140,30 @@ func (s *stock) await(ctx context.Context, w *waiter) (*block, error) {
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
-	at := slices.Index(s.waiting, w)
-	if at >= 0 {
-		s.waiting = slices.Delete(s.waiting, at, at+1)
-	}
+	waited := s.forget(w)
 	s.mu.Unlock()
-	if at < 0 {
+	if !waited {
 		s.put(<-w.block)
 	}
 	return nil, context.Cause(ctx)
 }
 
-// put takes a block back, and gives it to who has waited longest.
+// put takes a block back, and gives it to the stream whose client has fewest. Of several
+// streams the one gets it that has waited longest.
 func (s *stock) put(b *block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.lentTo.held--
+	client := b.lentTo.client
+	if s.clients[client]--; s.clients[client] == 0 {
+		delete(s.clients, client)
+	}
 	if b.shared {
 		s.spare++
 	} else {
 		b.lentTo.own--
 	}
-	if len(s.waiting) > 0 {
-		next := s.waiting[0]
-		s.waiting = slices.Delete(s.waiting, 0, 1)
+	if next := s.next(); next != nil {
 		s.lend(b, next.account)
 		next.block <- b
 		return
@@ -160,6 +171,27 @@ func (s *stock) put(b *block) {
 	s.lent--
 	b.lentTo = nil
 	s.free = append(s.free, b)
+}
+
+// next takes the first waiter whose client has fewest blocks, or returns nil if none may have
+// one. The caller holds mu.
+func (s *stock) next() (next *waiter) {
+	for _, w := range s.waiting {
+		if s.mayHave(w.account) && (next == nil || s.clients[w.account.client] < s.clients[next.account.client]) {
+			next = w
+		}
+	}
+	s.forget(next)
+	return next
+}
+
+// forget removes a waiter, and reports whether it was there. The caller holds mu.
+func (s *stock) forget(w *waiter) bool {
+	at := slices.Index(s.waiting, w)
+	if at >= 0 {
+		s.waiting = slices.Delete(s.waiting, at, at+1)
+	}
+	return at >= 0
 }
 
 // job returns one for a block.

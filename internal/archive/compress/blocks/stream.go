@@ -154,12 +154,11 @@ func (s *Stream) submit() error {
 	b := s.current
 	// Before Submit, since the worker gives the block back.
 	s.history = append(s.history[:0], b.tail(s.pool.format)...)
-	cost := b.input * s.pool.format.Percent / 100
 	j := s.pool.job(s.encoder, s.number, b)
 	s.number++
 	s.window = append(s.window, j)
 	s.current = nil
-	return s.queue.Submit(j, cost)
+	return s.queue.Submit(j)
 }
 
 // drainFinished writes the blocks that are ready, without waiting for others.

@@ -33,7 +33,6 @@ var format = blocks.Format{
 	Largest: BlockSize,
 	History: windowSize,
 	Front:   headerSize,
-	Percent: 100,
 }
 
 // sizeAt returns the input of the block with that number. The first ones are

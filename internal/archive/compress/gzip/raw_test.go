@@ -89,7 +89,7 @@ func onWorkers(t testing.TB, sched *workers.Scheduler, n int, f func(w *workers.
 	var pending sync.WaitGroup
 	for range n {
 		pending.Add(1)
-		if err := q.Submit(workers.Func(func(w *workers.Worker) { defer pending.Done(); f(w) }), 1); err != nil {
+		if err := q.Submit(workers.Func(func(w *workers.Worker) { defer pending.Done(); f(w) })); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,9 +58,6 @@ const (
 	// and footer, block header, index and check, and what LZMA2 adds to noise, six
 	// bytes for each of its chunks of at most 64 KiB and more.
 	overhead = 256 + BlockSize>>10
-
-	// percent of what a byte costs with gzip.
-	percent = 1500
 )
 
 var format = blocks.Format{
@@ -71,7 +68,6 @@ var format = blocks.Format{
 	Front:    withheld,
 	Withheld: withheld,
 	Empty:    emptyStream,
-	Percent:  percent,
 }
 
 // sizeAt returns the input of the block with that number.

@@ -8,9 +8,10 @@ const (
 	// many compete for the workers that no shared ones are left.
 	WriterBlocks = 1
 
-	// fillingBlocks, and one for each worker that compresses, are lent at a time. More
-	// would not be full any sooner: what fills them is made by the same workers.
-	fillingBlocks = 1
+	// fillingBlocks, and one for each worker that compresses, are lent at a time: one to
+	// each of two clients. More would not be full any sooner: what fills them is made by the
+	// same workers.
+	fillingBlocks = 2
 
 	// BlockSize is the input of one frame. Half of it makes an archive of source code 2
 	// percent larger, and twice as much half a percent smaller for twice the memory.
@@ -31,10 +32,6 @@ const (
 	// most 14 bytes, 3 for each of its blocks, of 64 KiB or more, and a
 	// checksum.
 	overhead = 14 + 3*(BlockSize>>16) + 4
-
-	// percent is how much time compressing a byte takes of what it takes at gzip's
-	// default level, which is the unit of cost.
-	percent = 25
 )
 
 var format = blocks.Format{
@@ -45,7 +42,6 @@ var format = blocks.Format{
 	Front:    withheld,
 	Withheld: withheld,
 	Empty:    emptyFrame,
-	Percent:  percent,
 }
 
 // emptyFrame is the end of a stream without input, which would otherwise be no

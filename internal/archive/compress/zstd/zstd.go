@@ -23,11 +23,11 @@
 //
 // Limits: a stream holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
 // more only from a stock that all streams of the Compressor share: one for each
-// worker, so that one is filled while each has one. All streams together have one
-// block, and one more for each worker; who has none waits for its turn, never for
-// the reader of another. Until it is read, a stream has what became of a block. Every
-// worker holds an encoder, of up to twice that size, and room for a frame. A decoder
-// needs BlockSize bytes for its window.
+// worker, so that one is filled while each has one. All streams together have two
+// blocks, and one more for each worker, and those of one client all but one of these. A
+// stream without a block waits for its turn, never for the reader of another. Until it is
+// read, a stream has what became of a block. Every worker holds an encoder, of up to twice
+// that size, and room for a frame. A decoder needs BlockSize bytes for its window.
 package zstd
 
 import (

@@ -126,7 +126,7 @@ func tempError(err error) error {
 		errors.Is(err, syscall.ENFILE):
 		return object.ErrBusy
 	}
-	return fmt.Errorf("temporary file of an object, in the folder that TMPDIR names or /tmp: %w", object.WithoutPath(err))
+	return fmt.Errorf("temporary file of an object (TMPDIR names the folder): %w", object.WithoutPath(err))
 }
 
 func (p *part) close() {
