@@ -156,10 +156,12 @@ func (b *Body) makesDigest() bool { return b.want.Digest && b.Digest == nil }
 // certain of a length the archive is made for it, with all files compared with their
 // ids, unless that was done before.
 func (a *packed) measure(ctx context.Context, b *Body, certain bool) error {
-	switch {
-	case b.makesDigest(), certain && !b.certain:
-		return b.count(ctx)
-	case b.Size != UnknownSize, b.want.Reply, a.plan == nil, a.format != archive.Tar:
+	if b.makesDigest() || certain && !b.certain {
+		if err := b.count(ctx); err != nil {
+			return err
+		}
+	}
+	if b.Size != UnknownSize || b.want.Reply || a.plan == nil || a.format != archive.Tar {
 		return nil
 	}
 	turn, err := a.limits.Open(ctx)

@@ -97,10 +97,14 @@ func (b *Body) recall() (facts facts) {
 	return facts
 }
 
-// learn notes what the whole bytes have turned out to be.
+// learn notes what the whole bytes have turned out to be. What a weak ETag names may have
+// another length the next time.
 func (b *Body) learn(size int64, digest []byte) {
-	b.Size, b.Digest, b.certain = size, digest, true
-	b.Found.known.put(b.Found.ETag, facts{size: size, digest: digest})
+	b.Digest = digest
+	if !b.Found.Weak {
+		b.Size, b.certain = size, true
+		b.Found.known.put(b.Found.ETag, facts{size: size, digest: digest})
+	}
 }
 
 // learnKept is learn for what the cache says. Bytes that differ from those that were

@@ -31,7 +31,7 @@
 //
 // # Limits
 //
-// Of 3200 archives and of 3200 files the length, the digest, the type and the memory
+// Of 4096 archives and of 4096 files the length, the digest, the type and the memory
 // are remembered. What [Options.Cache] keeps has limits of its own. A file takes
 // 3.25 MiB while it is opened and compared with its id, and what it holds of that
 // while it is sent; an archive takes [archive.Format.Memory].

@@ -11,8 +11,8 @@ import (
 const (
 	// factsCost is what remembering one content takes: tags are of one length.
 	factsCost = 320
-	// maxKnownBytes bounds what is remembered.
-	maxKnownBytes = 1 << 20
+	// maxKnownBytes bounds what is remembered to 4096 contents.
+	maxKnownBytes = 4096 * factsCost
 )
 
 // facts are what is known of bytes that were read or generated before.
