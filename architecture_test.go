@@ -21,14 +21,13 @@ const module = "github.com/repomcp/repomcp/"
 // gittest, are imported by tests alone.
 var arrows = map[string][]string{
 	"cmd/repomcp": {
-		"client", "internal/access", "internal/access/forwarded", "internal/access/limits",
-		"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/archive",
-		"internal/base/operatorfile", "internal/base/ticks", "internal/cache", "internal/commands/cli",
-		"internal/commands/remote", "internal/git/history", "internal/httpx", "internal/links", "internal/mcp",
-		"internal/mcp/stdio", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
-		"internal/operate/refresh", "internal/operate/statuspage", "internal/operate/telemetry",
-		"internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts",
-		"internal/watch",
+		"client", "internal/access", "internal/access/limits", "internal/access/oauth", "internal/access/rules",
+		"internal/access/tokens", "internal/archive", "internal/base/operatorfile", "internal/base/ticks",
+		"internal/cache", "internal/commands/cli", "internal/commands/remote", "internal/git/history",
+		"internal/httpx", "internal/links", "internal/mcp", "internal/mcp/stdio", "internal/operate/admin",
+		"internal/operate/doctor", "internal/operate/metrics", "internal/operate/refresh",
+		"internal/operate/statuspage", "internal/operate/telemetry", "internal/repos", "internal/resources",
+		"internal/search", "internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
 	"client":          {"internal/mcp/binary"},
@@ -57,9 +56,9 @@ var arrows = map[string][]string{
 	"internal/operate/telemetry":  {"internal/httpx", "internal/mcp", "internal/resources"},
 
 	"internal/httpx": {
-		"internal/access", "internal/access/forwarded", "internal/access/limits", "internal/base/loopback",
-		"internal/base/panics", "internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns",
-		"internal/links", "internal/mcp", "internal/mcp/binary", "internal/mcp/duplex", "internal/resources",
+		"internal/access", "internal/access/limits", "internal/base/loopback", "internal/base/panics",
+		"internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns", "internal/links",
+		"internal/mcp", "internal/mcp/binary", "internal/mcp/duplex", "internal/resources",
 	},
 	"internal/httpx/conns": {},
 
@@ -132,9 +131,8 @@ var arrows = map[string][]string{
 
 	"internal/links": {"internal/base/loopback", "internal/base/operatorfile"},
 
-	"internal/access":           {},
-	"internal/access/forwarded": {},
-	"internal/access/limits":    {"internal/access"},
+	"internal/access":        {},
+	"internal/access/limits": {"internal/access"},
 	"internal/access/oauth": {
 		"internal/access", "internal/base/loopback", "internal/base/panics", "internal/base/ticks",
 	},
@@ -216,16 +214,16 @@ var fences = map[string][]string{
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
 	"github.com/go-git":           {"internal/repos", "bench"},
-	"github.com/klauspost": {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
-	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
-	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
-	"github.com/fsnotify":       {"internal/watch"},
-	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},
-	"github.com/minio":          {"internal/cache"},
-	"gocloud.dev":               {"internal/cache"},
-	"github.com/spf13":          {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
-	"go.yaml.in":                {"internal/access/rules", "internal/commands/cli"},
-	"github.com/schollz":        {"internal/commands/remote"},
+	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
+	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
+	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
+	"github.com/fsnotify":         {"internal/watch"},
+	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
+	"github.com/minio":            {"internal/cache"},
+	"gocloud.dev":                 {"internal/cache"},
+	"github.com/spf13":            {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
+	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli"},
+	"github.com/schollz":          {"internal/commands/remote"},
 	"os/exec": {"client", "internal/archive/compress/compresstest", "internal/gittest", "internal/operate/refresh",
 		"bench"},
 	"unsafe": {},
