@@ -53,7 +53,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // again waits before another attempt. It returns an error when there is to be
 // none: what failed, or that ctx has ended.
 func (c *Client) again(ctx context.Context, b *backoff, failure error) error {
-	if !temporary(failure) || b.tries >= c.retries {
+	if !isTransient(failure) || b.tries >= c.retries {
 		return failure
 	}
 	if err := c.wait(ctx, b, failure); err != nil {

@@ -110,18 +110,19 @@ type Options struct {
 
 // Client is a server to download from.
 type Client struct {
-	server    *url.URL // or where HTTP would be beside a WebSocket
-	http      *http.Client
-	transport transport
-	options   Options
-	origins   []*url.URL
-	retries   int
-	idle      time.Duration // for which a reply may give nothing
-	ack       time.Duration // within which a stream of events begins
-	ids       atomic.Int64  // of messages
+	server  *url.URL // or where HTTP would be beside a WebSocket
+	http    *http.Client
+	options Options
+	origins []*url.URL
+	retries int
+	idle    time.Duration // for which a reply may give nothing
+	ack     time.Duration // within which a stream of events begins
+	ids     atomic.Int64  // of messages
 
-	mu      sync.Mutex
-	session session // that requests belong to
+	mu        sync.Mutex
+	transport transport
+	session   session // that requests belong to
+	closed    bool
 }
 
 // session is what was agreed on with the server. In 2026-07-28 that is nothing

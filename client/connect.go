@@ -82,7 +82,8 @@ func (c *Client) negotiate(ctx context.Context) (session, error) {
 	}
 }
 
-type begun struct {
+// initialized is the result of initialize, as far as it matters here.
+type initialized struct {
 	ProtocolVersion string `json:"protocolVersion"`
 }
 
@@ -97,7 +98,7 @@ func (c *Client) initialize(ctx context.Context) (session, error) {
 	if !slices.Contains(withSessions, wish) {
 		wish = withSessions[0]
 	}
-	var server begun
+	var server initialized
 	header, err := c.ask(ctx, session{}, methodInitialize, c.greeting(wish), &server)
 	if err != nil {
 		return session{}, err

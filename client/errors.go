@@ -78,8 +78,8 @@ type Error struct {
 	Reason    string // for programs, such as "not_found" or "full_needed"; "" where there is none
 	Message   string // for people
 
-	after  time.Duration // that the server wants to be left alone for
-	passes bool          // whatever the status says
+	after     time.Duration // that the server wants to be left alone for
+	transient bool          // whatever the status says
 }
 
 func (e *Error) Error() string {
@@ -97,20 +97,20 @@ func (e *Error) NotFound() bool { return e.Reason == reasonNotFound || e.Code ==
 
 // Busy reports whether the same request may succeed in a while.
 func (e *Error) Busy() bool {
-	return e.passes || slices.Contains(passing, e.Status) || e.Reason == reasonBusy
+	return e.transient || slices.Contains(transientStatuses, e.Status) || e.Reason == reasonBusy
 }
 
 // Unauthorized reports whether the server wants credentials, or other ones.
 func (e *Error) Unauthorized() bool { return e.Status == http.StatusUnauthorized }
 
-var passing = []int{
+var transientStatuses = []int{
 	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
 // denying are the statuses that another revision of the protocol does not mend.
-var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, passing...)
+var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, transientStatuses...)
 
-func temporary(err error) bool {
+func isTransient(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Busy()
 	}

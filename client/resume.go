@@ -101,7 +101,7 @@ func (b *body) Close() error {
 // it returns io.EOF.
 func (b *body) mend(broken error) error {
 	if errors.Is(broken, io.EOF) {
-		if broken = b.end(); !errors.Is(broken, io.ErrUnexpectedEOF) && !temporary(broken) {
+		if broken = b.end(); !errors.Is(broken, io.ErrUnexpectedEOF) && !isTransient(broken) {
 			return broken
 		}
 	}
@@ -111,7 +111,7 @@ func (b *body) mend(broken error) error {
 	}
 	failure := fmt.Errorf("%s: %w", b.operation(), failed(b.ctx, broken))
 	for {
-		if b.read > 0 && b.tag == "" && temporary(failure) {
+		if b.read > 0 && b.tag == "" && isTransient(failure) {
 			return fmt.Errorf("%w: its bytes have no strong ETag: %w", ErrNotResumed, failure)
 		}
 		if err := b.c.again(b.ctx, &b.pauses, failure); err != nil {
@@ -145,7 +145,7 @@ func (b *body) reopen() error {
 		if err == nil {
 			err = b.take(reply)
 		}
-		if err == nil || temporary(err) || b.ctx.Err() != nil {
+		if err == nil || isTransient(err) || b.ctx.Err() != nil {
 			return err
 		}
 		failure = cmp.Or(failure, err)
@@ -155,7 +155,7 @@ func (b *body) reopen() error {
 		if err == nil {
 			err = b.take(reply)
 		}
-		if err == nil || temporary(err) || b.ctx.Err() != nil {
+		if err == nil || isTransient(err) || b.ctx.Err() != nil {
 			return err
 		}
 		failure = err

@@ -117,12 +117,12 @@ func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Re
 		return c.besides(ctx, uri)
 	}
 	err = c.inSession(ctx, func(s session) error {
-		reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
+		reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
 		if refused, ok := errors.AsType[*Error](err); ok && refused.Status == http.StatusGone {
-			reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // likewise
+			reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // likewise
 		}
 		if refused, ok := errors.AsType[*Error](err); ok && refused.Code == codeNoMethod {
-			reply, err = c.transport.beside(ctx, s, uri) //nolint:bodyclose // likewise
+			reply, err = c.reach().beside(ctx, s, uri) //nolint:bodyclose // likewise
 		}
 		return err
 	})
