@@ -70,6 +70,9 @@ const (
 	// defaultIdle is three heartbeats of the usual event stream, and longer than a
 	// server takes to find the next bytes.
 	defaultIdle = 90 * time.Second
+	// defaultRetries wait for some seconds in all, which is as long as a server takes
+	// to be replaced.
+	defaultRetries = 6
 )
 
 // Options of a Client.
@@ -88,8 +91,9 @@ type Options struct {
 	// Protocol is the revision of MCP to speak, such as 2025-11-25; "" is the newest
 	// that both know. [New] speaks 2026-07-28.
 	Protocol string
-	// Retries is how often in a row a request is sent again that failed for reasons
-	// that pass, with growing pauses; 0 means 6, less means never.
+	// Retries is how often in a row an operation is tried again that failed for reasons
+	// that pass, with growing pauses; 0 means 6, less means never. A download is one
+	// operation, and each byte that comes begins the count anew.
 	Retries int
 	// Retrying, if any, is told what failed, before it is tried again.
 	Retrying func(error)

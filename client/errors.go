@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
 // What a program can tell apart. Whatever the server refused is an [Error].
@@ -110,6 +112,58 @@ var transientStatuses = []int{
 // denying are the statuses that another revision of the protocol does not mend.
 var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, transientStatuses...)
 
+// again waits before another attempt of an operation. It returns an error when there is to
+// be none: what failed, or that ctx has ended.
+func (c *Client) again(ctx context.Context, failures *retry.Failures, failure error) error {
+	if !isTransient(failure) || failures.Count() >= c.retries {
+		return failure
+	}
+	if err := c.wait(ctx, failures, failure); err != nil {
+		return fmt.Errorf("%w: %w", err, failure)
+	}
+	return nil
+}
+
+// wait pauses before another attempt. The server may ask for a longer pause.
+func (c *Client) wait(ctx context.Context, failures *retry.Failures, failure error) error {
+	if c.options.Retrying != nil {
+		c.options.Retrying(failure)
+	}
+	least := time.Duration(0)
+	if refused, ok := errors.AsType[*Error](failure); ok {
+		least = refused.after
+	}
+	return failures.Wait(ctx, least, retry.MostPause)
+}
+
+// retry makes attempts of an operation. Within an attempt of an outer one it makes one: the
+// outer operation decides.
+func (c *Client) retry(ctx context.Context, attempt func(context.Context) error) error {
+	if retry.InAttempt(ctx) {
+		return attempt(ctx)
+	}
+	failures, _ := retry.Join(ctx)
+	err := c.persist(ctx, failures, func() error { return attempt(retry.Attempt(ctx)) })
+	if err == nil {
+		failures.Forget()
+	}
+	return err
+}
+
+// persist makes attempts until one succeeds, or there is to be no other.
+func (c *Client) persist(ctx context.Context, failures *retry.Failures, attempt func() error) error {
+	for {
+		err := attempt()
+		if err == nil {
+			return nil
+		}
+		if err = c.again(ctx, failures, err); err != nil {
+			return err
+		}
+	}
+}
+
+// isTransient reports whether the same request may succeed in a while.
 func isTransient(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Busy()

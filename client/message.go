@@ -25,7 +25,7 @@ const (
 func (c *Client) ask(ctx context.Context, s session, method string, params map[string]any, result any) (
 	header http.Header, err error,
 ) {
-	err = c.retry(ctx, func() (err error) {
+	err = c.retry(ctx, func(ctx context.Context) (err error) {
 		header, err = c.reach().exchange(ctx, s, outgoing{method, params}, result)
 		return err
 	})

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
 const (
@@ -86,24 +88,22 @@ var (
 
 // watch is one loop over states. It runs in the goroutine of its caller.
 type watch struct {
-	c      *Client
-	uris   []string
-	yield  func(State, error) bool
-	states map[string]State // that were given, by URI
-	again  *time.Timer      // of the look after one that found something new
-	pauses backoff
+	c        *Client
+	uris     []string
+	yield    func(State, error) bool
+	states   map[string]State // that were given, by URI
+	again    *time.Timer      // of the look after one that found something new
+	failures *retry.Failures
+	missed   int // first looks in a row that failed
 }
 
+// run makes attempts to look and to listen. It ends for what does not come back; in a
+// checkout.Follow it leaves it to that to wait for a server that stays away.
 func (w *watch) run(ctx context.Context) error {
+	failures, outer := retry.Join(ctx)
+	w.failures, ctx = failures, retry.Attempt(ctx)
 	for {
-		// The first look is not to wait for a stream of events.
-		err := w.lookAtAll(ctx)
-		if err == nil {
-			err = w.listen(ctx)
-		}
-		if errors.Is(err, errNoEvents) {
-			err = w.poll(ctx)
-		}
+		err := w.attempt(ctx)
 		switch {
 		case errors.Is(err, errLeft):
 			return err
@@ -111,13 +111,28 @@ func (w *watch) run(ctx context.Context) error {
 			return ctx.Err()
 		case err == nil:
 			continue
-		case !isTransient(err):
+		case !isTransient(err), outer && w.missed > w.c.retries:
 			return err
 		}
-		if err := w.c.wait(ctx, &w.pauses, err); err != nil {
+		if err := w.c.wait(ctx, w.failures, err); err != nil {
 			return err
 		}
 	}
+}
+
+// attempt looks, and then looks again at each event, or every Options.Poll.
+func (w *watch) attempt(ctx context.Context) error {
+	// The first look is not to wait for a stream of events.
+	w.missed++
+	if err := w.lookAtAll(ctx); err != nil {
+		return err
+	}
+	w.missed = 0
+	err := w.listen(ctx)
+	if errors.Is(err, errNoEvents) {
+		err = w.poll(ctx)
+	}
+	return err
 }
 
 func (w *watch) poll(ctx context.Context) error {
@@ -128,9 +143,20 @@ func (w *watch) poll(ctx context.Context) error {
 		if err := w.lookAtAll(ctx); err != nil {
 			return err
 		}
-		w.pauses = backoff{}
+		w.failures.Forget()
 	}
 	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 // listen looks whenever the server tells of a change, until that ends.
@@ -177,7 +203,7 @@ func (w *watch) handleEvent(ctx context.Context, e event) error {
 	case e.err != nil:
 		return fmt.Errorf("events: %w", failed(ctx, e.err))
 	case e.Method == eventUpdated:
-		w.pauses = backoff{}
+		w.failures.Forget()
 		return w.lookAt(ctx, e.message)
 	case e.Method == "":
 		return errEnded // the answer to the subscription
