@@ -30,9 +30,10 @@ var arrows = map[string][]string{
 		"internal/search", "internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
-	"client":          {"internal/mcp/binary"},
-	"client/checkout": {"client", "client/unpack", "internal/base/swap"},
-	"client/unpack":   {"internal/base/swap"},
+	"client":                {"client/internal/retry", "internal/mcp/binary"},
+	"client/checkout":       {"client", "client/internal/retry", "client/unpack", "internal/base/swap"},
+	"client/internal/retry": {},
+	"client/unpack":         {"internal/base/swap"},
 
 	"internal/commands/cli":         {"internal/git/quoting", "internal/tools/spelling"},
 	"internal/commands/credentials": {},
