@@ -61,7 +61,9 @@ func parseCommand(text string, o Options) (endpoint, error) {
 func (e endpoint) transport(c *Client) transport {
 	switch {
 	case e.socket != nil:
-		return newConnection(c, false, func(ctx context.Context) (carrier, error) { return c.dialSocket(ctx, e.socket) })
+		return newConnection(c, false, func(ctx context.Context) (carrier, error) {
+			return c.dialSocket(ctx, e.socket)
+		})
 	case e.pipe != nil:
 		return newConnection(c, true, func(context.Context) (carrier, error) {
 			return newPipe(e.pipe, e.pipe, func(reason error) error {

@@ -137,7 +137,7 @@ func (w *watch) attempt(ctx context.Context) error {
 
 func (w *watch) poll(ctx context.Context) error {
 	for range looksBetween {
-		if err := sleep(ctx, w.c.options.Poll); err != nil {
+		if err := retry.Sleep(ctx, w.c.options.Poll); err != nil {
 			return err
 		}
 		if err := w.lookAtAll(ctx); err != nil {
@@ -146,17 +146,6 @@ func (w *watch) poll(ctx context.Context) error {
 		w.failures.Forget()
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // listen looks whenever the server tells of a change, until that ends.

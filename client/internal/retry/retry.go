@@ -6,17 +6,17 @@
 // the layer that makes the attempts. So a server that always fails gets one request more
 // than there are retries, and never a product of them.
 //
-// Who tries what again, and for how long:
+// These operations are tried again:
 //
-//   - client.Client, a message (Read, Connect, List): Options.Retries times.
-//   - client.Download: Options.Retries times in a row, from the first request to the last
+//   - A message of client.Client (Read, Connect, a page of List): Options.Retries times.
+//   - A client.Download: Options.Retries times in a row, from the first request to the last
 //     byte; each byte that comes begins the count anew.
-//   - client.Client.Watch: for ever, and within checkout.Follow until Options.Retries
+//   - A client.Client.Watch: for ever, and within checkout.Follow until Options.Retries
 //     looks in a row have failed.
-//   - checkout.Sync: all messages and downloads of a run share one count. What came
-//     damaged, or cannot be gone on with, is begun anew twice.
-//   - checkout.Follow: for ever, with pauses between runs; its events gone and back say
-//     when. It shares the count with the Watch that it follows.
+//   - A run of checkout.Sync: its messages and downloads share one count of Options.Retries.
+//     An archive that came damaged, or cannot be resumed, is begun anew twice within it.
+//   - A checkout.Follow: for ever, with pauses between its runs. The events gone and back
+//     say when. It shares its count with the Watch that it follows; each run has its own.
 package retry
 
 import (
@@ -65,7 +65,12 @@ func (f *Failures) Wait(ctx context.Context, least, most time.Duration) error {
 	f.count++
 	f.mu.Unlock()
 	pause = min(max(pause, least), most)
-	timer := time.NewTimer(pause - rand.N(pause/2)) //nolint:gosec // nobody gains by guessing it
+	return Sleep(ctx, pause-rand.N(pause/2)) //nolint:gosec // guessing it gains nothing
+}
+
+// Sleep pauses for a time, or until ctx ends, whose error it returns then.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
