@@ -21,19 +21,19 @@ const module = "github.com/repomcp/repomcp/"
 // gittest, are imported by tests alone.
 var arrows = map[string][]string{
 	"cmd/repomcp": {
-		"client", "internal/access", "internal/access/forwarded", "internal/access/limits",
-		"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/archive",
-		"internal/base/operatorfile", "internal/base/ticks", "internal/cache", "internal/commands/cli",
-		"internal/commands/remote", "internal/git/history", "internal/httpx", "internal/links", "internal/mcp",
-		"internal/mcp/stdio", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
-		"internal/operate/refresh", "internal/operate/statuspage", "internal/operate/telemetry",
-		"internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts",
-		"internal/watch",
+		"client", "internal/access", "internal/access/limits", "internal/access/oauth", "internal/access/rules",
+		"internal/access/tokens", "internal/archive", "internal/base/operatorfile", "internal/base/ticks",
+		"internal/cache", "internal/commands/cli", "internal/commands/remote", "internal/git/history",
+		"internal/httpx", "internal/links", "internal/mcp", "internal/mcp/stdio", "internal/operate/admin",
+		"internal/operate/doctor", "internal/operate/metrics", "internal/operate/refresh",
+		"internal/operate/statuspage", "internal/operate/telemetry", "internal/repos", "internal/resources",
+		"internal/search", "internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
-	"client":          {"internal/mcp/binary"},
-	"client/checkout": {"client", "client/unpack", "internal/base/swap"},
-	"client/unpack":   {"internal/base/swap"},
+	"client":                {"client/internal/retry", "internal/mcp/binary"},
+	"client/checkout":       {"client", "client/internal/retry", "client/unpack", "internal/base/swap"},
+	"client/internal/retry": {},
+	"client/unpack":         {"internal/base/swap"},
 
 	"internal/commands/cli":         {"internal/git/quoting", "internal/tools/spelling"},
 	"internal/commands/credentials": {},
@@ -57,9 +57,9 @@ var arrows = map[string][]string{
 	"internal/operate/telemetry":  {"internal/httpx", "internal/mcp", "internal/resources"},
 
 	"internal/httpx": {
-		"internal/access", "internal/access/forwarded", "internal/access/limits", "internal/base/loopback",
-		"internal/base/panics", "internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns",
-		"internal/links", "internal/mcp", "internal/mcp/binary", "internal/mcp/duplex", "internal/resources",
+		"internal/access", "internal/access/limits", "internal/base/loopback", "internal/base/panics",
+		"internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns", "internal/links",
+		"internal/mcp", "internal/mcp/binary", "internal/mcp/duplex", "internal/resources",
 	},
 	"internal/httpx/conns": {},
 
@@ -134,9 +134,8 @@ var arrows = map[string][]string{
 
 	"internal/links": {"internal/base/loopback", "internal/base/operatorfile"},
 
-	"internal/access":           {},
-	"internal/access/forwarded": {},
-	"internal/access/limits":    {"internal/access"},
+	"internal/access":        {},
+	"internal/access/limits": {"internal/access"},
 	"internal/access/oauth": {
 		"internal/access", "internal/base/loopback", "internal/base/panics", "internal/base/ticks",
 	},

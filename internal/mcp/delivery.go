@@ -133,7 +133,7 @@ func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resourc
 	}
 	url, link, err := s.resources.DownloadLink(ctx, content)
 	switch {
-	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
+	case errors.Is(err, links.ErrTooLong):
 		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+
 			"leave "+metaDelivery+" out.", suggestAccept)
 		failure.Cause = err

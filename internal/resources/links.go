@@ -88,7 +88,7 @@ func (s *Service) LinkLifetime() time.Duration {
 func (s *Service) DownloadLink(ctx context.Context, content *Content) (url string, link links.Link, err error) {
 	principal := access.PrincipalOf(ctx).ID
 	return s.link(ctx, content, links.Grant{
-		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principal, Bound: principal != "",
+		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principal,
 	})
 }
 

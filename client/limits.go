@@ -19,12 +19,16 @@ const (
 	stepBytes = 4 << 10
 	// maxChatter bounds the bytes of no use that may come within chatterTime. Heartbeats
 	// take some of them, and a stream that was given up some hundred kilobytes.
-	maxChatter  = 4 << 20
+	maxChatter = 4 << 20
+	// maxUnsent bounds the bytes that wait until the server reads them: its own requests
+	// make the client answer, and requests that were given up are cancelled.
+	maxUnsent   = 4 << 20
 	chatterTime = time.Minute
 )
 
 var (
 	errTooLong = fmt.Errorf("%w: a message of more than %d bytes", ErrDamaged, maxMessage)
+	errUnread  = fmt.Errorf("%w: the server does not read what it is sent: %d bytes wait", ErrNetwork, maxUnsent)
 	errChatter = fmt.Errorf("%w: more than %d bytes in a minute that are of no use", ErrDamaged, maxChatter)
 )
 
