@@ -6,7 +6,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/base/workers"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // proof has a worker compare a large file with its id while the one before it is
@@ -15,7 +15,7 @@ import (
 type proof struct {
 	ctx    context.Context
 	source tree.Source
-	id     repos.ID
+	id     git.ID
 	done   chan struct{}
 }
 
