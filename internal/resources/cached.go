@@ -12,6 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -59,14 +60,14 @@ func (s *Service) connectCache(ctx context.Context, c *Content) {
 // openCached finds an archive by its commit where the commit is not here: the mirror
 // lags behind, and another server has made the archive. It is for who has shown
 // that the archive may be read, since no ref is asked. What is here and no longer
-// served was taken back, and is [repos.ErrNotFound] as ever.
+// served was taken back, and is [git.ErrNotFound] as ever.
 func (s *Service) openCached(ctx context.Context, uri string) (*Content, error) {
 	r, err := Parse(uri, s.names(ctx))
 	if err != nil {
 		return nil, err
 	}
 	if r.Kind != Archive || s.options.Cache == nil {
-		return nil, repos.ErrNotFound
+		return nil, git.ErrNotFound
 	}
 	repository, err := s.options.Catalogue.For(ctx).Get(r.Repository)
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *Service) openCached(ctx context.Context, uri string) (*Content, error) 
 	s.connectCache(ctx, content)
 	err = content.Find(ctx)
 	if err == nil && !content.fetched() {
-		err = repos.ErrNotFound
+		err = git.ErrNotFound
 	}
 	if err != nil {
 		return nil, errors.Join(err, content.Close())
@@ -100,12 +101,12 @@ func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag strin
 		return "", err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	id, err := repos.ParseID(r.Revision)
+	id, err := git.ParseID(r.Revision)
 	if err != nil {
 		return "", err
 	}
 	if here, err := snapshot.Has(id); err != nil || here {
-		return "", cmp.Or(err, repos.ErrNotFound)
+		return "", cmp.Or(err, git.ErrNotFound)
 	}
 	info, err := snapshot.InfoAttributes()
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag strin
 	}
 	tag, strong := s.options.Engine.Tag(id, r.Options, info)
 	if !strong {
-		return "", repos.ErrNotFound
+		return "", git.ErrNotFound
 	}
 	return tag, nil
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // openChecksum finds the checksum of an archive: a line as sha256sum(1) writes it, with
 // the name that the archive is saved under. The archive is made for it once, unless its
 // digest is known; nothing is made before [Content.Count].
-func (s *Service) openChecksum(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+func (s *Service) openChecksum(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Content, error) {
 	ofArchive := r
 	ofArchive.Kind = Archive
 	archive, err := s.openArchive(ctx, snapshot, ofArchive)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -107,7 +108,7 @@ func (c *Content) Fetched() time.Time {
 
 // opener finds one kind of resource in a snapshot. On success the content
 // owns the snapshot.
-type opener func(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error)
+type opener func(ctx context.Context, s *git.Snapshot, r Resource) (*Content, error)
 
 // Open finds the resource that a URI names.
 func (s *Service) Open(ctx context.Context, uri string) (*Content, error) {
@@ -138,7 +139,7 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 		return s.openCatalogue(ctx, resource)
 	}
 	openers := map[Kind]opener{
-		Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive,
+		Card: s.openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive,
 		Signature: openSignature, Checksum: s.openChecksum,
 	}
 	return s.openWith(ctx, resource, openers[resource.Kind])
@@ -147,16 +148,19 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 // openWith takes a snapshot and finds a resource in it.
 func (s *Service) openWith(ctx context.Context, resource Resource, open opener) (*Content, error) {
 	defer AccountOf(ctx).Stage("open")()
-	snapshot, err := s.options.Catalogue.For(ctx).Snapshot(resource.Repository)
+	repository, err := s.options.Catalogue.For(ctx).Get(resource.Repository)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := repository.Snapshot()
 	if err != nil {
 		return nil, err
 	}
 	AccountOf(ctx).ask(resource.Repository, resource.Revision)
-	repository := snapshot.Repository()
 	stale := !resource.isPinned() && s.Freshen(ctx, repository)
 	content, err := open(ctx, snapshot, resource)
 	if err != nil {
-		if resource.isPinned() && errors.Is(err, repos.ErrNotFound) {
+		if resource.isPinned() && errors.Is(err, git.ErrNotFound) {
 			s.Freshen(ctx, repository) // it may have the commit then
 		}
 		return nil, errors.Join(err, snapshot.Close())
@@ -195,19 +199,24 @@ func (n names) LongestRef(repository, prefix, p, marker string) (name, rest stri
 		return "", "", err
 	}
 	name, rest, err = r.LongestRef(prefix, p, marker)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		err = &missedRef{r, err}
 	}
 	return name, rest, err
 }
 
-func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+func (s *Service) openArchive(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Content, error) {
 	turn, err := s.options.Limits.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer turn.Release()
-	siblings := NewSiblings(s.options.Catalogue.For(ctx), snapshot.Repository())
+	view := s.options.Catalogue.For(ctx)
+	repository, err := view.Get(r.Repository)
+	if err != nil {
+		return nil, err
+	}
+	siblings := NewSiblings(view, repository)
 	content, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {
 		return nil, errors.Join(err, siblings.Close())
@@ -220,7 +229,7 @@ func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 }
 
 func (s *Service) planArchive(
-	ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings,
+	ctx context.Context, snapshot *git.Snapshot, r Resource, siblings archive.Siblings,
 ) (*Content, error) {
 	resolved := AccountOf(ctx).Stage("resolve")
 	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
@@ -301,20 +310,20 @@ func archiveName(r Resource, id string) string {
 }
 
 // locate finds the commit and the entry that a Contents names.
-func locate(ctx context.Context, snapshot *repos.Snapshot, r Resource) (repos.Commit, repos.TreeEntry, error) {
+func locate(ctx context.Context, snapshot *git.Snapshot, r Resource) (git.Commit, git.TreeEntry, error) {
 	revision := r.Revision
 	if revision == "" {
 		revision = "HEAD"
 	}
 	commit, err := snapshot.Resolve(ctx, revision)
 	if err != nil {
-		return repos.Commit{}, repos.TreeEntry{}, err
+		return git.Commit{}, git.TreeEntry{}, err
 	}
 	entry, err := snapshot.Lookup(commit.Tree, r.Path)
 	return commit, entry, err
 }
 
-func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+func openContents(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Content, error) {
 	commit, entry, err := locate(ctx, snapshot, r)
 	if err != nil {
 		return nil, err
@@ -338,7 +347,7 @@ func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*C
 }
 
 // locatedAt notes where a content was found.
-func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEntry) {
+func (c *Content) locatedAt(r Resource, commit git.Commit, entry git.TreeEntry) {
 	c.Commit, c.Modified = commit.ID.String(), commit.Committer.When()
 	c.Revision = c.Commit
 	c.Repository, c.Frozen, c.FrozenName = r.Repository, frozen(r, c.Commit), c.FileName
@@ -349,7 +358,7 @@ func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEnt
 }
 
 // openFile looks at the first bytes for their type, no further.
-func openFile(snapshot *repos.Snapshot, r Resource, entry repos.TreeEntry) (*Content, error) {
+func openFile(snapshot *git.Snapshot, r Resource, entry git.TreeEntry) (*Content, error) {
 	head, size, err := snapshot.PeekBlob(entry.ID, sniffBytes)
 	if err != nil {
 		return nil, missingBlob(err)
@@ -371,8 +380,8 @@ func openFile(snapshot *repos.Snapshot, r Resource, entry repos.TreeEntry) (*Con
 
 // missingBlob turns "not found" into damage: a tree names the blob.
 func missingBlob(err error) error {
-	if errors.Is(err, repos.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
+	if errors.Is(err, git.ErrNotFound) {
+		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)
 	}
 	return err
 }
@@ -380,7 +389,7 @@ func missingBlob(err error) error {
 const copyBufferBytes = 128 << 10
 
 // copyBlob writes a file that was compared with its id.
-func copyBlob(ctx context.Context, w io.Writer, snapshot *repos.Snapshot, id repos.ID) (err error) {
+func copyBlob(ctx context.Context, w io.Writer, snapshot *git.Snapshot, id git.ID) (err error) {
 	blob, err := snapshot.Blob(ctx, id)
 	if err != nil {
 		return missingBlob(err)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/links"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -140,7 +140,7 @@ func (s *Service) LinkMeta(ctx context.Context, content *Content) map[string]any
 // ArchiveLinkMeta is LinkMeta of an archive of a branch, by the commit at its head.
 // No repository is opened for it: what a branch holds is a commit, by git's rule,
 // and a page of fifty would take longer than all else of it.
-func (s *Service) ArchiveLinkMeta(ctx context.Context, r Resource, head repos.ID) map[string]any {
+func (s *Service) ArchiveLinkMeta(ctx context.Context, r Resource, head git.ID) map[string]any {
 	if !s.CanLink(ctx) {
 		return nil
 	}
@@ -169,7 +169,7 @@ var ErrLinkGone = errors.New("the commit of the link is not here yet")
 // [links.Authority.Verify], [ErrLinkGone] and those of [Service.Open].
 func (s *Service) OpenLink(ctx context.Context, token string, use links.Use) (Linked, error) {
 	if s.options.Links.Authority == nil {
-		return Linked{}, fmt.Errorf("there are no links: %w", repos.ErrNotFound)
+		return Linked{}, fmt.Errorf("there are no links: %w", git.ErrNotFound)
 	}
 	// The Host header was held against the names that the server is known by; a
 	// proxy may have put another of them there.
@@ -220,14 +220,14 @@ func readerOf(link links.Link) access.Principal {
 // the link's.
 func (s *Service) openFrozen(ctx context.Context, link links.Link) (*Content, error) {
 	content, err := s.Open(ctx, link.Resource)
-	if !errors.Is(err, repos.ErrNotFound) {
+	if !errors.Is(err, git.ErrNotFound) {
 		return content, err
 	}
 	if _, unknown := s.options.Catalogue.For(ctx).Get(link.Repository); unknown != nil {
 		return nil, err
 	}
 	content, err = s.openCached(ctx, link.Resource)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		return nil, ErrLinkGone
 	}
 	return content, err

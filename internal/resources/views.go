@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Keys of _meta.
@@ -186,7 +186,7 @@ func outline(r Resource) *Content {
 }
 
 // viewHead shows the commit at a ref, and where the files and the archive are.
-func viewHead(s *repos.Snapshot, id repos.ID, contents, packed Resource) (*commitView, linksView, error) {
+func viewHead(s *git.Snapshot, id git.ID, contents, packed Resource) (*commitView, linksView, error) {
 	c, err := s.Commit(id)
 	if err != nil {
 		return nil, linksView{}, err
@@ -198,16 +198,20 @@ func viewHead(s *repos.Snapshot, id repos.ID, contents, packed Resource) (*commi
 	}, linksView{Contents: contents.String(), Archive: packed.String()}, nil
 }
 
-func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
-	refs, err := s.Refs()
+func (s *Service) openCard(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Content, error) {
+	repository, err := s.options.Catalogue.For(ctx).Get(r.Repository)
 	if err != nil {
 		return nil, err
 	}
-	branch, err := s.DefaultBranch()
+	refs, err := snapshot.Refs()
 	if err != nil {
 		return nil, err
 	}
-	view := cardView{Name: r.Repository, Description: s.Repository().Description(), DefaultBranch: Text(branch)}
+	branch, err := snapshot.DefaultBranch()
+	if err != nil {
+		return nil, err
+	}
+	view := cardView{Name: r.Repository, Description: repository.Description(), DefaultBranch: Text(branch)}
 	for _, ref := range refs {
 		switch {
 		case ref.Branch() != "":
@@ -216,15 +220,15 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 			view.Tags++
 		}
 	}
-	head, err := s.Head()
+	head, err := snapshot.Head()
 	switch {
-	case err != nil && !errors.Is(err, repos.ErrEmpty):
+	case err != nil && !errors.Is(err, git.ErrEmpty):
 		return nil, err
 	case err != nil:
-		view.Empty = !errors.Is(err, repos.ErrUnborn)
+		view.Empty = !errors.Is(err, git.ErrUnborn)
 	default:
 		packed := Resource{Repository: r.Repository, Revision: head.Name}
-		if view.Head, view.Links, err = viewHead(s, head.Commit, Resource{Repository: r.Repository},
+		if view.Head, view.Links, err = viewHead(snapshot, head.Commit, Resource{Repository: r.Repository},
 			packed); err != nil {
 			return nil, err
 		}
@@ -235,7 +239,7 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 
 // openRefs lists branches and tags, and all other refs only when they are asked
 // for: a mirror of a large host has one for each pull request.
-func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
+func openRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Content, error) {
 	refs, err := s.Refs()
 	if err != nil {
 		return nil, err
@@ -245,7 +249,7 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 		return nil, err
 	}
 	if !r.All {
-		refs = slices.DeleteFunc(refs, func(ref repos.Ref) bool { return ref.Branch() == "" && ref.Tag() == "" })
+		refs = slices.DeleteFunc(refs, func(ref git.Ref) bool { return ref.Branch() == "" && ref.Tag() == "" })
 	}
 	names := make([]string, len(refs))
 	for i, ref := range refs {
@@ -272,7 +276,7 @@ func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, erro
 	return shown.fill(ctx, outline(r), next)
 }
 
-func viewRef(repository string, ref repos.Ref) refView {
+func viewRef(repository string, ref git.Ref) refView {
 	view := refView{Name: Text(ref.Name), Type: "other"}
 	switch {
 	case ref.Branch() != "":
@@ -293,7 +297,7 @@ func viewRef(repository string, ref repos.Ref) refView {
 	return view
 }
 
-func openRef(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
+func openRef(_ context.Context, s *git.Snapshot, r Resource) (*Content, error) {
 	ref, err := s.Ref(r.Revision)
 	if err != nil {
 		return nil, err
@@ -311,10 +315,10 @@ func openRef(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error)
 // openFolder lists a page of a folder. The pages that follow are those of the same
 // commit, whatever becomes of the branch meanwhile.
 func openFolder(
-	ctx context.Context, s *repos.Snapshot, r Resource, commit repos.Commit, folder repos.TreeEntry,
+	ctx context.Context, s *git.Snapshot, r Resource, commit git.Commit, folder git.TreeEntry,
 ) (*Content, error) {
 	entries, more, err := s.TreePage(folder.ID, r.After, pageEntries)
-	if errors.Is(err, repos.ErrNotFound) && r.After != "" {
+	if errors.Is(err, git.ErrNotFound) && r.After != "" {
 		return nil, err
 	}
 	if err != nil {
@@ -341,7 +345,7 @@ func openFolder(
 	return list.fill(ctx, content, view.Next)
 }
 
-func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView, error) {
+func viewEntry(s *git.Snapshot, r Resource, entry git.TreeEntry) (entryView, error) {
 	r.Path = path.Join(r.Path, entry.Name)
 	view := entryView{
 		Name: Text(entry.Name), Type: entryType(entry.Mode), Mode: entry.Mode.String(), ID: entry.ID.String(),
@@ -360,7 +364,7 @@ func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView,
 	return view, nil
 }
 
-func entryType(mode repos.Mode) string {
+func entryType(mode git.Mode) string {
 	switch {
 	case mode.IsDir():
 		return "directory"
