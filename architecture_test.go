@@ -21,19 +21,20 @@ const module = "github.com/repomcp/repomcp/"
 // gittest, are imported by tests alone.
 var arrows = map[string][]string{
 	"cmd/repomcp": {
-		"client", "internal/access", "internal/access/forwarded", "internal/access/limits",
-		"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/archive",
-		"internal/base/operatorfile", "internal/base/ticks", "internal/cache", "internal/commands/cli",
-		"internal/commands/remote", "internal/git/history", "internal/httpx", "internal/links", "internal/mcp",
-		"internal/mcp/stdio", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
+		"client", "internal/access", "internal/access/limits", "internal/access/oauth", "internal/access/rules",
+		"internal/access/tokens", "internal/archive", "internal/base/operatorfile", "internal/base/ticks",
+		"internal/cache", "internal/commands/cli", "internal/commands/remote", "internal/git",
+		"internal/git/history", "internal/httpx", "internal/links", "internal/mcp", "internal/mcp/stdio",
+		"internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
 		"internal/operate/refresh", "internal/operate/statuspage", "internal/operate/telemetry",
 		"internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts",
 		"internal/watch",
 	},
 
-	"client":          {"internal/mcp/binary"},
-	"client/checkout": {"client", "client/unpack", "internal/base/swap"},
-	"client/unpack":   {"internal/base/swap"},
+	"client":                {"client/internal/retry", "internal/mcp/binary"},
+	"client/checkout":       {"client", "client/internal/retry", "client/unpack", "internal/base/swap"},
+	"client/internal/retry": {},
+	"client/unpack":         {"internal/base/swap"},
 
 	"internal/commands/cli":         {"internal/git/quoting", "internal/tools/spelling"},
 	"internal/commands/credentials": {},
@@ -42,30 +43,30 @@ var arrows = map[string][]string{
 		"internal/commands/credentials", "internal/git/quoting",
 	},
 
-	"internal/operate/admin": {"internal/base/weborigin", "internal/repos"},
+	"internal/operate/admin": {"internal/base/weborigin", "internal/git", "internal/repos"},
 	"internal/operate/doctor": {
 		"internal/access/limits", "internal/access/oauth", "internal/access/rules", "internal/access/tokens",
-		"internal/base/loopback", "internal/base/panics", "internal/cache", "internal/links",
+		"internal/base/loopback", "internal/base/panics", "internal/cache", "internal/git", "internal/links",
 		"internal/operate/refresh", "internal/repos",
 	},
 	"internal/operate/metrics": {
-		"internal/access/limits", "internal/base/workers", "internal/cache", "internal/httpx", "internal/mcp",
-		"internal/operate/refresh", "internal/repos", "internal/watch",
+		"internal/access/limits", "internal/base/workers", "internal/cache", "internal/git", "internal/httpx",
+		"internal/mcp", "internal/operate/refresh", "internal/repos", "internal/watch",
 	},
-	"internal/operate/refresh":    {"internal/base/panics", "internal/repos"},
-	"internal/operate/statuspage": {"internal/access", "internal/git/quoting", "internal/repos"},
+	"internal/operate/refresh":    {"internal/base/panics", "internal/git", "internal/repos"},
+	"internal/operate/statuspage": {"internal/access", "internal/git", "internal/git/quoting", "internal/repos"},
 	"internal/operate/telemetry":  {"internal/httpx", "internal/mcp", "internal/resources"},
 
 	"internal/httpx": {
-		"internal/access", "internal/access/forwarded", "internal/access/limits", "internal/base/loopback",
-		"internal/base/panics", "internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns",
-		"internal/links", "internal/mcp", "internal/mcp/attachments", "internal/mcp/binary",
-		"internal/mcp/duplex", "internal/resources",
+		"internal/access", "internal/access/limits", "internal/base/loopback", "internal/base/panics",
+		"internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns", "internal/links",
+		"internal/mcp", "internal/mcp/attachments", "internal/mcp/binary", "internal/mcp/duplex",
+		"internal/resources",
 	},
 	"internal/httpx/conns": {},
 
 	"internal/tools": {
-		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git/diff",
+		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git", "internal/git/diff",
 		"internal/git/history", "internal/git/lfs", "internal/git/mailmap", "internal/git/quoting",
 		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
 		"internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob",
@@ -77,9 +78,9 @@ var arrows = map[string][]string{
 	"internal/tools/spelling": {},
 
 	"internal/mcp": {
-		"internal/access", "internal/access/limits", "internal/archive", "internal/git/newest", "internal/links",
-		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
-		"internal/watch",
+		"internal/access", "internal/access/limits", "internal/archive", "internal/git", "internal/git/newest",
+		"internal/links", "internal/mcp/attachments", "internal/mcp/binary", "internal/repos",
+		"internal/resources", "internal/watch",
 	},
 	"internal/mcp/attachments": {"internal/mcp/binary", "internal/resources"},
 	"internal/mcp/binary":      {},
@@ -89,15 +90,17 @@ var arrows = map[string][]string{
 	},
 	"internal/mcp/stdio": {"internal/base/panics", "internal/mcp", "internal/mcp/binary", "internal/mcp/duplex"},
 
-	"internal/watch": {"internal/access", "internal/base/panics", "internal/repos", "internal/resources"},
+	"internal/watch": {
+		"internal/access", "internal/base/panics", "internal/git", "internal/repos", "internal/resources",
+	},
 
 	"internal/resources": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru", "internal/cache",
-		"internal/links", "internal/repos",
+		"internal/git", "internal/links", "internal/repos",
 	},
 
 	"internal/search": {
-		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git/diff",
+		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff",
 		"internal/git/wildmatch", "internal/repos", "internal/search/language", "internal/search/pattern",
 	},
 	"internal/search/language": {},
@@ -108,7 +111,7 @@ var arrows = map[string][]string{
 		"internal/archive/compress/xz", "internal/archive/compress/zstd", "internal/archive/content",
 		"internal/archive/delta", "internal/archive/pathspec", "internal/archive/tar", "internal/archive/tree",
 		"internal/archive/zip", "internal/base/lru", "internal/base/span", "internal/base/workers",
-		"internal/git/lfs", "internal/git/pretty", "internal/repos",
+		"internal/git", "internal/git/lfs", "internal/git/pretty",
 	},
 	"internal/archive/attributes":            {"internal/git/quoting", "internal/git/wildmatch"},
 	"internal/archive/compress/blocks":       {"internal/access", "internal/base/workers"},
@@ -117,17 +120,17 @@ var arrows = map[string][]string{
 	"internal/archive/compress/xz":           {"internal/archive/compress/blocks", "internal/base/workers"},
 	"internal/archive/compress/zstd":         {"internal/archive/compress/blocks", "internal/base/workers"},
 	"internal/archive/content": {
-		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/git/lfs",
-		"internal/git/pretty", "internal/repos",
+		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/git",
+		"internal/git/lfs", "internal/git/pretty",
 	},
 	"internal/archive/convert":  {"internal/archive/attributes", "internal/git/charset"},
-	"internal/archive/delta":    {"internal/archive/tree", "internal/repos"},
+	"internal/archive/delta":    {"internal/archive/tree", "internal/git"},
 	"internal/archive/pathspec": {"internal/git/wildmatch"},
 	"internal/archive/subst":    {"internal/git/pretty"},
-	"internal/archive/tar":      {"internal/repos"},
+	"internal/archive/tar":      {"internal/git"},
 	"internal/archive/tree": {
-		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec",
-		"internal/git/pretty", "internal/repos",
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/git",
+		"internal/git/pretty",
 	},
 	"internal/archive/zip": {"internal/archive/compress/gzip", "internal/base/workers"},
 
@@ -138,9 +141,8 @@ var arrows = map[string][]string{
 
 	"internal/links": {"internal/base/loopback", "internal/base/operatorfile"},
 
-	"internal/access":           {},
-	"internal/access/forwarded": {},
-	"internal/access/limits":    {"internal/access"},
+	"internal/access":        {},
+	"internal/access/limits": {"internal/access"},
 	"internal/access/oauth": {
 		"internal/access", "internal/base/loopback", "internal/base/panics", "internal/base/ticks",
 	},
@@ -151,26 +153,29 @@ var arrows = map[string][]string{
 	"internal/access/tokens": {"internal/access", "internal/base/operatorfile"},
 
 	"internal/repos": {
-		"internal/base/lru", "internal/base/panics", "internal/base/ticks", "internal/git/charset",
-		"internal/git/commitgraph", "internal/git/gitconfig", "internal/git/message", "internal/git/objects",
-		"internal/git/objects/files", "internal/repos/quarantine", "internal/repos/stamp",
+		"internal/base/ticks", "internal/git", "internal/git/objects", "internal/git/objects/files",
+		"internal/repos/quarantine", "internal/repos/stamp",
 	},
 	"internal/repos/quarantine": {"internal/base/panics"},
-	"internal/repos/repostest":  {"internal/repos"},
+	"internal/repos/repostest":  {"internal/git", "internal/repos"},
 	"internal/repos/stamp":      {},
 
+	"internal/git": {
+		"internal/base/lru", "internal/base/panics", "internal/git/charset", "internal/git/commitgraph",
+		"internal/git/gitconfig", "internal/git/message", "internal/git/objects", "internal/git/objects/files",
+	},
 	"internal/git/charset":     {"internal/git/message"},
 	"internal/git/commitgraph": {},
 	"internal/git/diff":        {},
 	"internal/git/gitconfig":   {},
 	"internal/git/history": {
-		"internal/base/lru", "internal/git/charset", "internal/git/commitgraph", "internal/git/diff",
-		"internal/git/mailmap", "internal/git/message", "internal/git/newest", "internal/git/quoting",
-		"internal/repos",
+		"internal/base/lru", "internal/git", "internal/git/charset", "internal/git/commitgraph",
+		"internal/git/diff", "internal/git/mailmap", "internal/git/message", "internal/git/newest",
+		"internal/git/quoting",
 	},
 	"internal/git/inflate": {},
 	"internal/git/lfs":     {},
-	"internal/git/mailmap": {"internal/git/message", "internal/repos"},
+	"internal/git/mailmap": {"internal/git", "internal/git/message"},
 	"internal/git/message": {},
 	"internal/git/newest":  {},
 	"internal/git/objects": {
@@ -188,11 +193,12 @@ var arrows = map[string][]string{
 	},
 	"internal/git/objects/packtest": {"internal/git/objects/object", "internal/gittest"},
 	"internal/git/pretty": {
-		"internal/git/charset", "internal/git/mailmap", "internal/git/message", "internal/git/newest",
-		"internal/git/wildmatch", "internal/repos",
+		"internal/git", "internal/git/charset", "internal/git/mailmap", "internal/git/message",
+		"internal/git/newest", "internal/git/wildmatch",
 	},
-	"internal/git/quoting":   {},
-	"internal/git/wildmatch": {},
+	"internal/git/quoting":      {},
+	"internal/git/snapshottest": {"internal/git"},
+	"internal/git/wildmatch":    {},
 
 	"internal/gittest": {},
 
@@ -211,9 +217,52 @@ var arrows = map[string][]string{
 	"deploy/registry": {},
 
 	"bench": {
-		"internal/base/workers", "internal/git/history", "internal/repos", "internal/search",
+		"internal/base/workers", "internal/git", "internal/git/history", "internal/repos", "internal/search",
 		"internal/search/pattern",
 	},
+}
+
+// floors are the rooms of the house, the lowest first. A package may import its own room and those
+// below it. Of two rooms that a package could be in, the longer name counts: mcp/binary is a floor of
+// its own, since the client and the server share this format of bytes beside messages.
+var floors = []string{
+	"internal/base", "internal/gittest", "internal/git", "internal/repos", "internal/access", "internal/cache",
+	"internal/links", "internal/archive", "internal/search", "internal/mcp/binary", "internal/resources",
+	"internal/watch", "internal/mcp", "internal/tools", "internal/httpx", "internal/operate", "client",
+	"internal/commands", "cmd", "bench", "deploy",
+}
+
+// floorOf returns the place of a package's room among the floors, or -1.
+func floorOf(name string) int {
+	found := -1
+	for i, room := range floors {
+		if (name == room || strings.HasPrefix(name, room+"/")) && (found < 0 || len(room) > len(floors[found])) {
+			found = i
+		}
+	}
+	return found
+}
+
+func TestNoArrowLeadsUpwards(t *testing.T) {
+	inhabited := make(map[int]bool)
+	for name, imported := range arrows {
+		floor := floorOf(name)
+		if floor < 0 {
+			t.Errorf("package %s is in none of the rooms", name)
+			continue
+		}
+		inhabited[floor] = true
+		for _, other := range imported {
+			if floorOf(other) > floor {
+				t.Errorf("%s imports %s, whose room %s is above %s", name, other, floors[floorOf(other)], floors[floor])
+			}
+		}
+	}
+	for i, room := range floors {
+		if !inhabited[i] {
+			t.Errorf("the room %s has no packages", room)
+		}
+	}
 }
 
 // fences say which packages may import a library, by the beginning of its
@@ -222,7 +271,7 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
-	"github.com/go-git":           {"internal/repos", "bench"},
+	"github.com/go-git":           {"internal/git", "bench"},
 	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
 	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
@@ -335,11 +384,12 @@ var viewless = []string{"cmd/repomcp", "internal/operate/admin", "internal/opera
 
 // What serves visitors is given repos.Views, so that it cannot forget to ask who asks.
 func TestVisitorsReachRepositoriesByTheirViews(t *testing.T) {
-	past := regexp.MustCompile(`repos\.(Catalogue|Open)\b`)
+	past := regexp.MustCompile(`\brepos\.(Catalogue|Open)\b|\bgit\.(NewStore|Store)\b`)
 	looked := 0
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		if !slices.Contains(p.Imports, module+"internal/repos") || slices.Contains(viewless, name) {
+		reaches := slices.Contains(p.Imports, module+"internal/repos") || slices.Contains(p.Imports, module+"internal/git")
+		if !reaches || slices.Contains(viewless, name) || strings.HasPrefix(name, "internal/git/") {
 			continue
 		}
 		for _, file := range p.GoFiles {

@@ -21,6 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/repomcp/repomcp/internal/base/workers"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
@@ -36,11 +37,11 @@ const measuredPrefix = "bench-seconds: "
 
 // peer answers as repomcp does, from the repository of the environment.
 type peer struct {
-	*repos.Snapshot
+	*git.Snapshot
 	catalogue *repos.Catalogue
 	facts     *history.Facts
 	searcher  *search.Searcher
-	one, two  repos.ID // what the words are as branches; zero where they are none
+	one, two  git.ID // what the words are as branches; zero where they are none
 }
 
 // peers are the contestants that this program is, each with two words: of search a
@@ -71,7 +72,7 @@ func runPeer(ctx context.Context, args []string) (err error) {
 	scheduler := workers.New(0)
 	defer scheduler.Close()
 	p.searcher = search.New(p.catalogue, scheduler, search.Options{FileBytes: 256 << 20})
-	for word, id := range map[string]*repos.ID{first: &p.one, second: &p.two} {
+	for word, id := range map[string]*git.ID{first: &p.one, second: &p.two} {
 		if ref, err := p.Ref("refs/heads/" + word); err == nil {
 			*id = ref.Commit
 		}

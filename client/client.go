@@ -70,6 +70,9 @@ const (
 	// defaultIdle is three heartbeats of the usual event stream, and longer than a
 	// server takes to find the next bytes.
 	defaultIdle = 90 * time.Second
+	// defaultRetries wait for some seconds in all, which is as long as a server takes
+	// to be replaced.
+	defaultRetries = 6
 )
 
 // Options of a Client.
@@ -88,8 +91,9 @@ type Options struct {
 	// Protocol is the revision of MCP to speak, such as 2025-11-25; "" is the newest
 	// that both know. [New] speaks 2026-07-28.
 	Protocol string
-	// Retries is how often in a row a request is sent again that failed for reasons
-	// that pass, with growing pauses; 0 means 6, less means never.
+	// Retries is how often in a row an operation is tried again that failed for reasons
+	// that pass, with growing pauses; 0 means 6, less means never. A download is one
+	// operation, and each byte that comes begins the count anew.
 	Retries int
 	// Retrying, if any, is told what failed, before it is tried again.
 	Retrying func(error)
@@ -110,18 +114,19 @@ type Options struct {
 
 // Client is a server to download from.
 type Client struct {
-	server    *url.URL // or where HTTP would be beside a WebSocket
-	http      *http.Client
-	transport transport
-	options   Options
-	origins   []*url.URL
-	retries   int
-	idle      time.Duration // for which a reply may give nothing
-	ack       time.Duration // within which a stream of events begins
-	ids       atomic.Int64  // of messages
+	server  *url.URL // or where HTTP would be beside a WebSocket
+	http    *http.Client
+	options Options
+	origins []*url.URL
+	retries int
+	idle    time.Duration // for which a reply may give nothing
+	ack     time.Duration // within which a stream of events begins
+	ids     atomic.Int64  // of messages
 
-	mu      sync.Mutex
-	session session // that requests belong to
+	mu        sync.Mutex
+	transport transport
+	session   session // that requests belong to
+	closed    bool
 }
 
 // session is what was agreed on with the server. In 2026-07-28 that is nothing

@@ -82,7 +82,8 @@ func (c *Client) negotiate(ctx context.Context) (session, error) {
 	}
 }
 
-type begun struct {
+// initialized is the result of initialize, as far as it matters here.
+type initialized struct {
 	ProtocolVersion string `json:"protocolVersion"`
 }
 
@@ -97,7 +98,7 @@ func (c *Client) initialize(ctx context.Context) (session, error) {
 	if !slices.Contains(withSessions, wish) {
 		wish = withSessions[0]
 	}
-	var server begun
+	var server initialized
 	header, err := c.ask(ctx, session{}, methodInitialize, c.greeting(wish), &server)
 	if err != nil {
 		return session{}, err
@@ -119,19 +120,21 @@ func (c *Client) current() session {
 }
 
 // inSession does something in the current session, and once more in a new one
-// when the server has forgotten it.
-func (c *Client) inSession(ctx context.Context, do func(session) error) error {
-	s := c.current()
-	err := do(s)
-	refused, ok := errors.AsType[*Error](err)
-	if s.id == "" || !ok || refused.Status != http.StatusNotFound {
-		return err
-	}
-	begun, err := c.renew(ctx, s)
-	if err != nil {
-		return err
-	}
-	return do(begun)
+// when the server has forgotten it. Both are one attempt.
+func (c *Client) inSession(ctx context.Context, do func(context.Context, session) error) error {
+	return c.retry(ctx, func(ctx context.Context) error {
+		s := c.current()
+		err := do(ctx, s)
+		refused, ok := errors.AsType[*Error](err)
+		if s.id == "" || !ok || refused.Status != http.StatusNotFound {
+			return err
+		}
+		begun, err := c.renew(ctx, s)
+		if err != nil {
+			return err
+		}
+		return do(ctx, begun)
+	})
 }
 
 // renew replaces a session that is lost, unless another goroutine has done so.

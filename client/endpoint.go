@@ -61,9 +61,11 @@ func parseCommand(text string, o Options) (endpoint, error) {
 func (e endpoint) transport(c *Client) transport {
 	switch {
 	case e.socket != nil:
-		return newLine(c, false, func(ctx context.Context) (carrier, error) { return c.dialSocket(ctx, e.socket) })
+		return newConnection(c, false, func(ctx context.Context) (carrier, error) {
+			return c.dialSocket(ctx, e.socket)
+		})
 	case e.pipe != nil:
-		return newLine(c, true, func(context.Context) (carrier, error) {
+		return newConnection(c, true, func(context.Context) (carrier, error) {
 			return newPipe(e.pipe, e.pipe, func(reason error) error {
 				_ = e.pipe.Close() // it may have been closed
 				if reason == nil {
@@ -73,7 +75,7 @@ func (e endpoint) transport(c *Client) transport {
 			}), nil
 		})
 	case e.command != nil:
-		return newLine(c, true, func(context.Context) (carrier, error) { return startCommand(e.command) })
+		return newConnection(c, true, func(context.Context) (carrier, error) { return startCommand(e.command) })
 	default:
 		return overHTTP{c}
 	}

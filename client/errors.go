@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
 // What a program can tell apart. Whatever the server refused is an [Error].
@@ -78,8 +80,8 @@ type Error struct {
 	Reason    string // for programs, such as "not_found" or "full_needed"; "" where there is none
 	Message   string // for people
 
-	after  time.Duration // that the server wants to be left alone for
-	passes bool          // whatever the status says
+	after     time.Duration // that the server wants to be left alone for
+	transient bool          // whatever the status says
 }
 
 func (e *Error) Error() string {
@@ -97,20 +99,72 @@ func (e *Error) NotFound() bool { return e.Reason == reasonNotFound || e.Code ==
 
 // Busy reports whether the same request may succeed in a while.
 func (e *Error) Busy() bool {
-	return e.passes || slices.Contains(passing, e.Status) || e.Reason == reasonBusy
+	return e.transient || slices.Contains(transientStatuses, e.Status) || e.Reason == reasonBusy
 }
 
 // Unauthorized reports whether the server wants credentials, or other ones.
 func (e *Error) Unauthorized() bool { return e.Status == http.StatusUnauthorized }
 
-var passing = []int{
+var transientStatuses = []int{
 	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
 // denying are the statuses that another revision of the protocol does not mend.
-var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, passing...)
+var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, transientStatuses...)
 
-func temporary(err error) bool {
+// again waits before another attempt of an operation. It returns an error when there is to
+// be none: what failed, or that ctx has ended.
+func (c *Client) again(ctx context.Context, failures *retry.Failures, failure error) error {
+	if !isTransient(failure) || failures.Count() >= c.retries {
+		return failure
+	}
+	if err := c.wait(ctx, failures, failure); err != nil {
+		return fmt.Errorf("%w: %w", err, failure)
+	}
+	return nil
+}
+
+// wait pauses before another attempt. The server may ask for a longer pause.
+func (c *Client) wait(ctx context.Context, failures *retry.Failures, failure error) error {
+	if c.options.Retrying != nil {
+		c.options.Retrying(failure)
+	}
+	least := time.Duration(0)
+	if refused, ok := errors.AsType[*Error](failure); ok {
+		least = refused.after
+	}
+	return failures.Wait(ctx, least, retry.MostPause)
+}
+
+// retry makes attempts of an operation. Within an attempt of an outer one it makes one: the
+// outer operation decides.
+func (c *Client) retry(ctx context.Context, attempt func(context.Context) error) error {
+	if retry.InAttempt(ctx) {
+		return attempt(ctx)
+	}
+	failures, _ := retry.Join(ctx)
+	err := c.persist(ctx, failures, func() error { return attempt(retry.Attempt(ctx)) })
+	if err == nil {
+		failures.Forget()
+	}
+	return err
+}
+
+// persist makes attempts until one succeeds, or there is to be no other.
+func (c *Client) persist(ctx context.Context, failures *retry.Failures, attempt func() error) error {
+	for {
+		err := attempt()
+		if err == nil {
+			return nil
+		}
+		if err = c.again(ctx, failures, err); err != nil {
+			return err
+		}
+	}
+}
+
+// isTransient reports whether the same request may succeed in a while.
+func isTransient(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Busy()
 	}

@@ -13,10 +13,10 @@ var SplitCommand = splitCommand
 
 // BreakConnection breaks the connection of a client, as a network does.
 func BreakConnection(c *Client) {
-	l := c.transport.(*line)
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
-	_ = l.wire.carrier.(*socket).conn.CloseNow()
+	conn := c.reach().(*connection)
+	conn.turn <- struct{}{}
+	defer func() { <-conn.turn }()
+	_ = conn.carrier.(*socket).conn.CloseNow()
 }
 
 // CommitOf is what a URI or an address says of the commit.

@@ -69,12 +69,12 @@ func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*h
 	if result.DownloadURL == "" {
 		return nil, &Error{Operation: m.operation(), Status: reply.StatusCode}
 	}
-	return h.c.led(ctx, result.DownloadURL, uri, p)
+	return h.c.openDownloadURL(ctx, result.DownloadURL, uri, p)
 }
 
-// led follows a downloadUrl. One that is relative is beside the endpoint. What the server
+// openDownloadURL follows a downloadUrl. One that is relative is beside the endpoint. What the server
 // fails to give there may be had by another one (SEP-2532).
-func (c *Client) led(ctx context.Context, to, uri string, p part) (*http.Response, error) {
+func (c *Client) openDownloadURL(ctx context.Context, to, uri string, p part) (*http.Response, error) {
 	operation := "download of " + uri
 	address, err := c.server.Parse(to)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Client) led(ctx context.Context, to, uri string, p part) (*http.Respons
 	}
 	reply, err := c.get(ctx, address, operation, p)
 	if refused, ok := errors.AsType[*Error](err); ok && refused.Status >= http.StatusInternalServerError {
-		refused.passes = true
+		refused.transient = true
 	}
 	return reply, err
 }
@@ -143,7 +143,7 @@ func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, e
 // patient is the body of a stream of events, which may be silent for longer than a
 // download.
 func patient(reply *http.Response) io.Reader {
-	if body, ok := reply.Body.(*lively); ok {
+	if body, ok := reply.Body.(*idleTimeoutBody); ok {
 		body.idle = max(body.idle, defaultIdle)
 	}
 	return reply.Body

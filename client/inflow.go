@@ -17,11 +17,11 @@ import (
 // is what servers begin with.
 const window = 256 << 10
 
-// inflow is a stream of bytes that comes beside messages. The wire puts in what
-// comes, and one reader takes it out: io.EOF follows the last byte only when the
+// inflow is a stream of bytes that comes beside messages. The connection puts in
+// what comes, and one reader takes it out: io.EOF follows the last byte only when the
 // number of bytes is the one that was said, and then end has the SHA-256.
 type inflow struct {
-	wire     *wire
+	conn     *connection
 	call     *call
 	declared binary.Ref
 	frames   bool   // over WebSocket; on a pipe there are chunks
@@ -41,19 +41,19 @@ type inflow struct {
 	sent  uint32
 }
 
-func newInflow(w *wire, c *call, declared binary.Ref) *inflow {
+func newInflow(conn *connection, c *call, declared binary.Ref) *inflow {
 	size := int64(window)
 	if declared.Size >= 0 {
 		size = min(size, declared.Size)
 	}
 	return &inflow{
-		wire: w, call: c, declared: declared, frames: w.carrier.mode() == binary.ModeFrames,
+		conn: conn, call: c, declared: declared, frames: conn.carrier.mode() == binary.ModeFrames,
 		held:    bytes.NewBuffer(make([]byte, 0, 2*size)), // what is read makes room only there
 		changed: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 }
 
-// take is called by the wire with each piece of the stream.
+// take is called by the connection with each piece of the stream.
 func (f *inflow) take(a arrival) {
 	if f.frames && a.sequence != f.sequence {
 		f.stop(fmt.Errorf("%w: frame %d came for frame %d", ErrDamaged, a.sequence, f.sequence))
@@ -98,12 +98,12 @@ func (f *inflow) put(data []byte) {
 // waitForRoom holds the pipe up until the caller has read something, or has closed the
 // download. It is false where the connection is over.
 func (f *inflow) waitForRoom() bool {
-	f.wire.silence.hold()
-	defer f.wire.silence.free()
+	f.conn.silence.hold()
+	defer f.conn.silence.free()
 	select {
 	case <-f.room:
 		return true
-	case <-f.wire.done:
+	case <-f.conn.done:
 		return false
 	}
 }
@@ -141,14 +141,14 @@ func (f *inflow) close(end binary.Ref) {
 	case end.Size != came || f.declared.Size >= 0 && f.declared.Size != came:
 		f.stop(ErrLength)
 	default:
-		f.wire.forget(f)
+		f.conn.forget(f)
 		f.finish(io.EOF)
 	}
 }
 
 // stop ends a stream that is not whole, here and at the server.
 func (f *inflow) stop(err error) {
-	if f.wire.forget(f) {
+	if f.conn.forget(f) {
 		f.cancel()
 	}
 	f.finish(err)
@@ -167,12 +167,12 @@ func (f *inflow) finish(err error) {
 
 // forget lets go of a stream; what comes of it is passed over from now on. It
 // reports whether it was known.
-func (w *wire) forget(f *inflow) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	known := w.streams[f.declared.Stream] == f
+func (conn *connection) forget(f *inflow) bool {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	known := conn.streams[f.declared.Stream] == f
 	if known {
-		delete(w.streams, f.declared.Stream)
+		delete(conn.streams, f.declared.Stream)
 	}
 	return known
 }
@@ -180,12 +180,12 @@ func (w *wire) forget(f *inflow) bool {
 // cancel tells the server that no more is wanted.
 func (f *inflow) cancel() {
 	if !f.frames {
-		f.wire.cancel(f.call.id)
+		f.conn.cancel(f.call.id)
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.wire.post(frame(binary.Frame{Stream: f.declared.Stream, Kind: binary.KindCancel, Sequence: f.sent}))
+	f.conn.post(frame(binary.Frame{Stream: f.declared.Stream, Kind: binary.KindCancel, Sequence: f.sent}))
 	f.sent++
 }
 
@@ -212,7 +212,7 @@ func (f *inflow) load(p []byte) (n int, err error) {
 	signal(f.room)
 	f.taken += int64(n)
 	if f.frames && f.err == nil && f.taken >= window/2 {
-		f.wire.post(frame(binary.CreditFrame(f.declared.Stream, f.sent, f.taken)))
+		f.conn.post(frame(binary.CreditFrame(f.declared.Stream, f.sent, f.taken)))
 		f.sent++
 		f.taken = 0
 	}
@@ -223,7 +223,7 @@ func (f *inflow) load(p []byte) (n int, err error) {
 // download holds the pipe up.
 func (f *inflow) await() error {
 	for begun := time.Now(); ; {
-		left := f.wire.idle - f.wire.silence.lasts(begun, false)
+		left := f.conn.c.idle - f.conn.silence.lasts(begun, false)
 		if left <= 0 {
 			return errIdle
 		}
@@ -246,7 +246,7 @@ func (f *inflow) Close() error {
 	return nil
 }
 
-// flowBody is the body of a reply whose bytes come over a wire. Its SHA-256 is
+// flowBody is the body of a reply whose bytes come over a connection. Its SHA-256 is
 // behind it, as a trailer.
 type flowBody struct {
 	*inflow

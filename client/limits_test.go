@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -189,6 +190,49 @@ func TestFloodsOverConnectionsEnd(t *testing.T) {
 				t.Errorf("%v, %s: %v", mode, name, err)
 			}
 		}
+	}
+}
+
+// unreadPipe is a server that asks for ever, and never reads. Writes to it end with it.
+type unreadPipe struct {
+	piece, left []byte
+	ended       chan struct{}
+	once        sync.Once
+}
+
+func (p *unreadPipe) Read(b []byte) (int, error) {
+	if len(p.left) == 0 {
+		p.left = p.piece
+	}
+	n := copy(b, p.left)
+	p.left = p.left[n:]
+	return n, nil
+}
+
+func (p *unreadPipe) Write([]byte) (int, error) {
+	<-p.ended
+	return 0, io.ErrClosedPipe
+}
+
+func (p *unreadPipe) Close() error {
+	p.once.Do(func() { close(p.ended) })
+	return nil
+}
+
+// TestAServerThatNeverReadsLosesItsConnection: what it makes the client answer is not held
+// without a limit. The answers are longer than the requests.
+func TestAServerThatNeverReadsLosesItsConnection(t *testing.T) {
+	t.Parallel()
+	p := &unreadPipe{piece: []byte(`{"id":1,"method":"x"}` + "\n"), ended: make(chan struct{})}
+	c, err := client.New("stdio:", client.Options{Pipe: p, Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }() // it has failed
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	if _, err := c.Read(ctx, "repo://one"); err == nil || !strings.Contains(err.Error(), "does not read what it is sent") {
+		t.Errorf("the connection ended with %v, want that the server does not read", err)
 	}
 }
 

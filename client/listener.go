@@ -42,7 +42,7 @@ func subscriptionOf(m message) string {
 
 // next waits for a notification, or the answer that ends the subscription. For those that
 // were lost there is one that says nothing but that something has changed.
-func (l *listener) next(ctx context.Context, w *wire) (message, error) {
+func (l *listener) next(ctx context.Context, conn *connection) (message, error) {
 	if l.lost.Swap(false) {
 		return message{Method: eventUpdated}, nil
 	}
@@ -56,69 +56,68 @@ func (l *listener) next(ctx context.Context, w *wire) (message, error) {
 		return m, nil
 	case a := <-l.answer:
 		return a.message, a.err
-	case <-w.done:
-		return message{}, w.err
+	case <-conn.done:
+		return message{}, conn.err
 	case <-ctx.Done():
 		return message{}, ctx.Err()
 	}
 }
 
 // attach makes a listener of the connection until ctx ends.
-func (w *wire) attach(ctx context.Context, l *listener, end func()) events {
+func (conn *connection) attach(ctx context.Context, l *listener, end func()) events {
 	l.queue = make(chan message, queued)
-	w.mu.Lock()
-	w.listeners[l] = struct{}{}
-	w.mu.Unlock()
+	conn.mu.Lock()
+	conn.listeners[l] = struct{}{}
+	conn.mu.Unlock()
 	context.AfterFunc(ctx, func() {
-		w.mu.Lock()
-		delete(w.listeners, l)
-		w.mu.Unlock()
+		conn.mu.Lock()
+		delete(conn.listeners, l)
+		conn.mu.Unlock()
 		end()
 	})
-	return func() (message, error) { return l.next(ctx, w) }
+	return func() (message, error) { return l.next(ctx, conn) }
 }
 
 // listen implements [transport]. The session is that of the connection, so that what is
 // watched twice is told of until nobody watches it.
-func (l *line) listen(ctx context.Context, uris []string) (events, session, error) {
-	s := l.c.current()
-	w, err := l.connected(ctx, s)
-	if err != nil {
+func (conn *connection) listen(ctx context.Context, uris []string) (events, session, error) {
+	s := conn.c.current()
+	if err := conn.connect(ctx, s); err != nil {
 		return nil, s, err
 	}
 	if s.protocol != stateless {
 		for _, uri := range uris {
-			w.watch(uri, 1)
+			conn.watch(uri, 1)
 		}
-		return w.attach(ctx, &listener{}, func() {
+		return conn.attach(ctx, &listener{}, func() {
 			for _, uri := range uris {
-				l.unsubscribe(w, s, uri)
+				conn.unsubscribe(s, uri)
 			}
 		}), s, nil
 	}
-	text, id := l.c.encode(s, listening(uris))
+	text, id := conn.c.encode(s, listening(uris))
 	c := &call{id: id, ctx: ctx, answer: make(chan answered, 1)}
-	if err := w.open(c); err != nil {
+	if err := conn.open(c); err != nil {
 		return nil, s, err
 	}
-	next := w.attach(ctx, &listener{only: fmt.Sprint(id), answer: c.answer}, func() { w.withdraw(c) })
-	w.post(outgoingFrame{text: text})
+	next := conn.attach(ctx, &listener{only: fmt.Sprint(id), answer: c.answer}, func() { conn.withdraw(c) })
+	conn.post(outgoingFrame{text: text})
 	return next, s, nil
 }
 
 // watch counts the loops over a resource in a session, and returns how many there are.
-func (w *wire) watch(uri string, more int) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.watched[uri] += more
-	return w.watched[uri]
+func (conn *connection) watch(uri string, more int) int {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	conn.watched[uri] += more
+	return conn.watched[uri]
 }
 
 // unsubscribe ends what the last loop over a resource has begun. Nobody waits for
 // the answer.
-func (l *line) unsubscribe(w *wire, s session, uri string) {
-	if w.watch(uri, -1) == 0 {
-		text, _ := l.c.encode(s, outgoing{methodUnsubscribe, map[string]any{"uri": uri}})
-		w.post(outgoingFrame{text: text})
+func (conn *connection) unsubscribe(s session, uri string) {
+	if conn.watch(uri, -1) == 0 {
+		text, _ := conn.c.encode(s, outgoing{methodUnsubscribe, map[string]any{"uri": uri}})
+		conn.post(outgoingFrame{text: text})
 	}
 }

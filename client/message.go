@@ -25,8 +25,8 @@ const (
 func (c *Client) ask(ctx context.Context, s session, method string, params map[string]any, result any) (
 	header http.Header, err error,
 ) {
-	err = c.retry(ctx, func() (err error) {
-		header, err = c.transport.exchange(ctx, s, outgoing{method, params}, result)
+	err = c.retry(ctx, func(ctx context.Context) (err error) {
+		header, err = c.reach().exchange(ctx, s, outgoing{method, params}, result)
 		return err
 	})
 	return header, err
@@ -142,7 +142,7 @@ func readResult(ctx context.Context, reply *http.Response, id int64, operation s
 	case reply.StatusCode == http.StatusAccepted:
 		return nil
 	case isKind(reply, typeEvents):
-		for next := newEvents(in, insist(reply)); !answer.answers(id); {
+		for next := newEvents(in, expectProgress(reply)); !answer.answers(id); {
 			var err error
 			if answer, err = next(); err != nil {
 				return fmt.Errorf("%s: %w", operation, failed(ctx, err))

@@ -33,7 +33,7 @@ func TestNothingOfTheServerComesWithIt(t *testing.T) {
 		// WebSocket is not in the standard library, and that module needs no other.
 		// How bytes lie beside messages is written down once for both sides.
 		if len(modules) != 2 || !modules[own] || !modules["github.com/coder/websocket"] ||
-			!slices.Equal(packages, []string{own + "/internal/mcp/binary", own + "/client"}) {
+			!slices.Equal(packages, []string{own + "/client/internal/retry", own + "/internal/mcp/binary", own + "/client"}) {
 			t.Errorf("%s: the modules %v and the packages %v are needed", system, modules, packages)
 		}
 	}

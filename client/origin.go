@@ -41,7 +41,7 @@ func (c *Client) send(request *http.Request, p part) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	reply.Body = &lively{ReadCloser: reply.Body, ctx: ctx, cancel: cancel, idle: c.idle}
+	reply.Body = &idleTimeoutBody{ReadCloser: reply.Body, ctx: ctx, cancel: cancel, idle: c.idle}
 	return reply, nil
 }
 
@@ -153,9 +153,9 @@ func port(u *url.URL) string {
 // errIdle ends a reply whose connection is there and gives nothing.
 var errIdle = errors.New("nothing came for too long")
 
-// lively is a body that fails when nothing comes for a while. Only the time in
+// idleTimeoutBody is a body that fails when nothing comes for a while. Only the time in
 // which somebody reads counts.
-type lively struct {
+type idleTimeoutBody struct {
 	io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -163,10 +163,10 @@ type lively struct {
 	since  time.Time // when something useful came; zero where all that comes is
 }
 
-// insist has the body of a reply fail when nothing useful comes for a while. The function
+// expectProgress has the body of a reply fail when nothing useful comes for a while. The function
 // that it returns notes what is.
-func insist(reply *http.Response) (useful func()) {
-	body, ok := reply.Body.(*lively)
+func expectProgress(reply *http.Response) (useful func()) {
+	body, ok := reply.Body.(*idleTimeoutBody)
 	if !ok {
 		return func() {}
 	}
@@ -174,7 +174,7 @@ func insist(reply *http.Response) (useful func()) {
 	return func() { body.since = time.Now() }
 }
 
-func (l *lively) Read(p []byte) (int, error) {
+func (l *idleTimeoutBody) Read(p []byte) (int, error) {
 	wait := l.idle
 	if !l.since.IsZero() {
 		wait -= time.Since(l.since)
@@ -188,7 +188,7 @@ func (l *lively) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (l *lively) Close() error {
+func (l *idleTimeoutBody) Close() error {
 	l.cancel(nil)
 	return l.ReadCloser.Close()
 }

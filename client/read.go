@@ -28,7 +28,7 @@ type Content struct {
 // large is refused with [ErrTooLarge]: [Client.Stream] it.
 func (c *Client) Read(ctx context.Context, uri string) (*Content, error) {
 	var result contents
-	if err := c.inSession(ctx, func(s session) error {
+	if err := c.inSession(ctx, func(ctx context.Context, s session) error {
 		_, err := c.ask(ctx, s, methodRead, map[string]any{"uri": uri}, &result)
 		return err
 	}); err != nil {

@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
 // part of the bytes that is asked for: what begins at from. Its tag names all of
@@ -33,20 +35,20 @@ func (p part) ask(h http.Header) {
 // known to be whole: see [body.end].
 type body struct {
 	source
-	ctx context.Context // of the call that began the download
+	ctx context.Context // of the call that began the download, for attempts
 	c   *Client
 	d   *Download
 
-	reply  *http.Response
-	sum    hash.Hash
-	read   int64  // bytes that were handed out
-	size   int64  // of the whole, or -1
-	tag    string // names the bytes, or "": they cannot be gone on with
-	digest string // SHA-256, or "" while it is not known
-	form   *form  // that tells where the bytes end, where nothing else may; or nil
-	pauses backoff
-	broken error // what the connection gave behind its last byte
-	err    error // what every further Read returns
+	reply    *http.Response
+	sum      hash.Hash
+	read     int64           // bytes that were handed out
+	size     int64           // of the whole, or -1
+	tag      string          // names the bytes, or "": they cannot be gone on with
+	digest   string          // SHA-256, or "" while it is not known
+	form     *form           // that tells where the bytes end, where nothing else may; or nil
+	failures *retry.Failures // in a row, from the first request on
+	broken   error           // what the connection gave behind its last byte
+	err      error           // what every further Read returns
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -84,7 +86,7 @@ func (b *body) count(p []byte) (int, error) {
 	b.sum.Write(p[:n])
 	b.form.see(p[:n])
 	b.read += n
-	b.pauses = backoff{}
+	b.failures.Forget()
 	return int(n), b.err
 }
 
@@ -101,7 +103,7 @@ func (b *body) Close() error {
 // it returns io.EOF.
 func (b *body) mend(broken error) error {
 	if errors.Is(broken, io.EOF) {
-		if broken = b.end(); !errors.Is(broken, io.ErrUnexpectedEOF) && !temporary(broken) {
+		if broken = b.end(); !errors.Is(broken, io.ErrUnexpectedEOF) && !isTransient(broken) {
 			return broken
 		}
 	}
@@ -111,10 +113,10 @@ func (b *body) mend(broken error) error {
 	}
 	failure := fmt.Errorf("%s: %w", b.operation(), failed(b.ctx, broken))
 	for {
-		if b.read > 0 && b.tag == "" && temporary(failure) {
+		if b.read > 0 && b.tag == "" && isTransient(failure) {
 			return fmt.Errorf("%w: its bytes have no strong ETag: %w", ErrNotResumed, failure)
 		}
-		if err := b.c.again(b.ctx, &b.pauses, failure); err != nil {
+		if err := b.c.again(b.ctx, b.failures, failure); err != nil {
 			return err
 		}
 		if failure = b.reopen(); failure == nil {
@@ -145,7 +147,7 @@ func (b *body) reopen() error {
 		if err == nil {
 			err = b.take(reply)
 		}
-		if err == nil || temporary(err) || b.ctx.Err() != nil {
+		if err == nil || isTransient(err) || b.ctx.Err() != nil {
 			return err
 		}
 		failure = cmp.Or(failure, err)
@@ -155,7 +157,7 @@ func (b *body) reopen() error {
 		if err == nil {
 			err = b.take(reply)
 		}
-		if err == nil || temporary(err) || b.ctx.Err() != nil {
+		if err == nil || isTransient(err) || b.ctx.Err() != nil {
 			return err
 		}
 		failure = err

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
 const methodStream = "resources/stream"
@@ -89,7 +91,10 @@ func (s source) operation() string {
 // begin opens a download, behind the part that is there.
 func (c *Client) begin(ctx context.Context, s source, have Part) (*Download, error) {
 	d := &Download{URI: s.uri, Size: -1}
-	b := &body{ctx: ctx, c: c, d: d, source: s, sum: sha256.New(), size: -1}
+	failures, _ := retry.Join(ctx)
+	b := &body{
+		ctx: retry.Attempt(ctx), c: c, d: d, source: s, sum: sha256.New(), size: -1, failures: failures,
+	}
 	d.ReadCloser = b
 	if have.Content != nil {
 		n, err := io.Copy(b.sum, have.Content)
@@ -105,7 +110,8 @@ func (c *Client) begin(ctx context.Context, s source, have Part) (*Download, err
 	case c.options.MaxStreamSize > 0 && b.read > c.options.MaxStreamSize:
 		return nil, fmt.Errorf("%s: %w", s.operation(), ErrTooLarge)
 	}
-	if err := c.retry(ctx, b.reopen); err != nil {
+	// Headers are no success: only bytes are.
+	if err := c.persist(ctx, failures, b.reopen); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -116,13 +122,13 @@ func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Re
 	if isChecksum(p.tag) {
 		return c.besides(ctx, uri)
 	}
-	err = c.inSession(ctx, func(s session) error {
-		reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
+	err = c.inSession(ctx, func(ctx context.Context, s session) error {
+		reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
 		if refused, ok := errors.AsType[*Error](err); ok && refused.Status == http.StatusGone {
-			reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // likewise
+			reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // likewise
 		}
 		if refused, ok := errors.AsType[*Error](err); ok && refused.Code == codeNoMethod {
-			reply, err = c.transport.beside(ctx, s, uri) //nolint:bodyclose // likewise
+			reply, err = c.reach().beside(ctx, s, uri) //nolint:bodyclose // likewise
 		}
 		return err
 	})

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
 const (
@@ -86,24 +88,22 @@ var (
 
 // watch is one loop over states. It runs in the goroutine of its caller.
 type watch struct {
-	c      *Client
-	uris   []string
-	yield  func(State, error) bool
-	states map[string]State // that were given, by URI
-	again  *time.Timer      // of the look after one that found something new
-	pauses backoff
+	c        *Client
+	uris     []string
+	yield    func(State, error) bool
+	states   map[string]State // that were given, by URI
+	again    *time.Timer      // of the look after one that found something new
+	failures *retry.Failures
+	missed   int // first looks in a row that failed
 }
 
+// run makes attempts to look and to listen. It ends for what does not come back; in a
+// checkout.Follow it leaves it to that to wait for a server that stays away.
 func (w *watch) run(ctx context.Context) error {
+	failures, outer := retry.Join(ctx)
+	w.failures, ctx = failures, retry.Attempt(ctx)
 	for {
-		// The first look is not to wait for a stream of events.
-		err := w.lookAtAll(ctx)
-		if err == nil {
-			err = w.listen(ctx)
-		}
-		if errors.Is(err, errNoEvents) {
-			err = w.poll(ctx)
-		}
+		err := w.attempt(ctx)
 		switch {
 		case errors.Is(err, errLeft):
 			return err
@@ -111,31 +111,46 @@ func (w *watch) run(ctx context.Context) error {
 			return ctx.Err()
 		case err == nil:
 			continue
-		case !temporary(err):
+		case !isTransient(err), outer && w.missed > w.c.retries:
 			return err
 		}
-		if err := w.c.wait(ctx, &w.pauses, err); err != nil {
+		if err := w.c.wait(ctx, w.failures, err); err != nil {
 			return err
 		}
 	}
 }
 
+// attempt looks, and then looks again at each event, or every Options.Poll.
+func (w *watch) attempt(ctx context.Context) error {
+	// The first look is not to wait for a stream of events.
+	w.missed++
+	if err := w.lookAtAll(ctx); err != nil {
+		return err
+	}
+	w.missed = 0
+	err := w.listen(ctx)
+	if errors.Is(err, errNoEvents) {
+		err = w.poll(ctx)
+	}
+	return err
+}
+
 func (w *watch) poll(ctx context.Context) error {
 	for range looksBetween {
-		if err := sleep(ctx, w.c.options.Poll); err != nil {
+		if err := retry.Sleep(ctx, w.c.options.Poll); err != nil {
 			return err
 		}
 		if err := w.lookAtAll(ctx); err != nil {
 			return err
 		}
-		w.pauses = backoff{}
+		w.failures.Forget()
 	}
 	return nil
 }
 
 // listen looks whenever the server tells of a change, until that ends.
 func (w *watch) listen(ctx context.Context) error {
-	told, end, err := w.subscribe(ctx)
+	arrived, end, err := w.subscribe(ctx)
 	if refused(err) {
 		return errNoEvents
 	}
@@ -157,9 +172,9 @@ func (w *watch) listen(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case t := <-told:
+		case e := <-arrived:
 			unproven.Stop()
-			err = w.take(ctx, t)
+			err = w.handleEvent(ctx, e)
 		case <-unproven.C:
 			err = w.lookAtAll(ctx)
 		case <-w.again.C:
@@ -171,30 +186,30 @@ func (w *watch) listen(ctx context.Context) error {
 	}
 }
 
-// take looks at what a stream has told, or why it has ended.
-func (w *watch) take(ctx context.Context, t told) error {
+// handleEvent looks at what an event is about, and returns why a stream has ended.
+func (w *watch) handleEvent(ctx context.Context, e event) error {
 	switch {
-	case t.err != nil:
-		return fmt.Errorf("events: %w", failed(ctx, t.err))
-	case t.Method == eventUpdated:
-		w.pauses = backoff{}
-		return w.hear(ctx, t.message)
-	case t.Method == "":
+	case e.err != nil:
+		return fmt.Errorf("events: %w", failed(ctx, e.err))
+	case e.Method == eventUpdated:
+		w.failures.Forget()
+		return w.lookAt(ctx, e.message)
+	case e.Method == "":
 		return errEnded // the answer to the subscription
 	default:
 		return nil
 	}
 }
 
-// told is a message of a stream, or why there is none any more.
-type told struct {
+// event is a message of a stream, or why there is none any more.
+type event struct {
 	message
 	err error
 }
 
 // subscribe begins a stream of events within a time. A goroutine reads it until it fails,
 // which end makes it do.
-func (w *watch) subscribe(ctx context.Context) (_ <-chan told, end func(), err error) {
+func (w *watch) subscribe(ctx context.Context) (_ <-chan event, end func(), err error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(w.c.ack, func() { giveUp(errNoEvents) })
 	next, err := w.begin(ctx)
@@ -205,14 +220,14 @@ func (w *watch) subscribe(ctx context.Context) (_ <-chan told, end func(), err e
 		giveUp(nil) // closes what was opened
 		return nil, nil, err
 	}
-	out := make(chan told)
+	out := make(chan event)
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		for err := error(nil); err == nil; {
 			var m message
 			m, err = next()
 			select {
-			case out <- told{m, err}:
+			case out <- event{m, err}:
 			case <-ctx.Done():
 				return
 			}
@@ -223,7 +238,7 @@ func (w *watch) subscribe(ctx context.Context) (_ <-chan told, end func(), err e
 
 // begin opens a stream of events about all that is watched.
 func (w *watch) begin(ctx context.Context) (events, error) {
-	next, s, err := w.c.transport.listen(ctx, w.uris)
+	next, s, err := w.c.reach().listen(ctx, w.uris)
 	if err != nil {
 		return nil, err
 	}
@@ -264,9 +279,9 @@ func (w *watch) acknowledged(ctx context.Context, next events) error {
 	return nil
 }
 
-// hear looks at what an event is about: a resource that is watched, or one below
+// lookAt looks at what an event is about: a resource that is watched, or one below
 // it.
-func (w *watch) hear(ctx context.Context, event message) error {
+func (w *watch) lookAt(ctx context.Context, event message) error {
 	var about struct{ URI string }
 	if json.Unmarshal(event.Params, &about) == nil && slices.Contains(w.uris, about.URI) {
 		return w.look(ctx, about.URI)
@@ -306,15 +321,15 @@ func (w *watch) look(ctx context.Context, uri string) error {
 // to be read.
 func (c *Client) state(ctx context.Context, uri string, before State) (now State, err error) {
 	if address := c.plainAddress(uri); address != nil && before.how == byHead {
-		now, err := c.glance(ctx, uri, address, before)
+		now, err := c.stateFromHead(ctx, uri, address, before)
 		if err != nil || now.ETag != "" {
 			return now, err
 		}
 	}
 	if before.how == byStream || isArchive(uri) {
-		now, err = c.begun(ctx, uri)
-	} else if now, err = c.reading(ctx, uri); needsStream(err) {
-		now, err = c.begun(ctx, uri)
+		now, err = c.stateFromStream(ctx, uri)
+	} else if now, err = c.stateFromRead(ctx, uri); needsStream(err) {
+		now, err = c.stateFromStream(ctx, uri)
 	}
 	if refused, ok := errors.AsType[*Error](err); ok && refused.NotFound() {
 		return State{URI: uri, Missing: true}, nil
@@ -328,8 +343,8 @@ func needsStream(err error) bool {
 	return refused(err) && !denied.NotFound()
 }
 
-// reading is the state of what resources/read returns.
-func (c *Client) reading(ctx context.Context, uri string) (State, error) {
+// stateFromRead is the state of what resources/read returns.
+func (c *Client) stateFromRead(ctx context.Context, uri string) (State, error) {
 	content, err := c.Read(ctx, uri)
 	if err != nil {
 		return State{}, err
@@ -342,8 +357,8 @@ func (c *Client) reading(ctx context.Context, uri string) (State, error) {
 	return now, nil
 }
 
-// begun is the state that the headers of a download tell. Its bytes are given up.
-func (c *Client) begun(ctx context.Context, uri string) (State, error) {
+// stateFromStream is the state that the headers of a download tell. Its bytes are given up.
+func (c *Client) stateFromStream(ctx context.Context, uri string) (State, error) {
 	reply, err := c.stream(ctx, uri, part{})
 	if err != nil {
 		return State{}, err
@@ -357,9 +372,9 @@ func (c *Client) begun(ctx context.Context, uri string) (State, error) {
 	return now, errors.Join(err, reply.Body.Close())
 }
 
-// glance compares the ETag of a download; nothing of it is read or made. A state
+// stateFromHead compares the ETag of a download; nothing of it is read or made. A state
 // without one is none: the download may be elsewhere.
-func (c *Client) glance(ctx context.Context, uri string, address *url.URL, before State) (State, error) {
+func (c *Client) stateFromHead(ctx context.Context, uri string, address *url.URL, before State) (State, error) {
 	now, operation := State{URI: uri}, "state of "+uri
 	header := http.Header{}
 	if before.ETag != "" {

@@ -68,7 +68,7 @@ func (b *body) compare(reply *http.Response, err error, sum string) error {
 	switch {
 	case b.ctx.Err() != nil:
 		return b.ctx.Err()
-	case temporary(err):
+	case isTransient(err):
 		return err
 	case err != nil, reply.StatusCode != http.StatusOK:
 		return errUnknown
@@ -105,7 +105,7 @@ func (c *Client) head(ctx context.Context, address *url.URL, operation string, h
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}
-	if slices.Contains(passing, reply.StatusCode) {
+	if slices.Contains(transientStatuses, reply.StatusCode) {
 		return nil, refusal(reply, operation)
 	}
 	return reply, reply.Body.Close()

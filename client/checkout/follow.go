@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
 // Follow syncs at once, and then at each new state of the ref, until ctx ends. What is
@@ -25,21 +26,26 @@ func Follow(ctx context.Context, c *client.Client, o Options) error {
 	return o.failed(ctx, errors.Join(w.run(ctx), f.close()))
 }
 
-// Pauses of a Follow that cannot go on, beyond those of the client. The longest is for
-// errors behind which there may be a whole download.
-const firstPause, mostPause, longestPause = time.Second, 30 * time.Second, 5 * time.Minute
+// Pauses of a Follow between runs: from leastPause, which is doubled so often at most. The
+// longest is for errors behind which there may be a whole download.
+const (
+	leastPause     = time.Second
+	pauseDoublings = 9
+	longestPause   = 5 * time.Minute
+)
 
 type follower struct {
 	*folder
-	client *client.Client
-	known  bool // that the server has, or had, what is followed
-	gone   bool // EventGone was told, and no EventBack since
-	inStep bool // at some time since the last pause
+	client   *client.Client
+	failures *retry.Failures // of the runs, and of the looks between them
+	known    bool            // that the server has, or had, what is followed
+	gone     bool            // EventGone was told, and no EventBack since
 }
 
+// run waits for whatever comes back, for as long as it takes.
 func (w *follower) run(ctx context.Context) error {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		w.inStep = false
+	ctx, w.failures = retry.Begin(ctx)
+	for {
 		err := w.follow(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -49,16 +55,13 @@ func (w *follower) run(ctx context.Context) error {
 			return err
 		}
 		w.tellGone(err)
-		if w.inStep {
-			pause = firstPause
+		most := retry.MostPause
+		if code == CodeDamaged || code == CodeFailed {
+			most = longestPause
 		}
-		if code != CodeDamaged && code != CodeFailed {
-			pause = min(pause, mostPause)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
+		least := leastPause << min(w.failures.Count(), pauseDoublings)
+		if err := w.failures.Wait(ctx, least, most); err != nil {
+			return err
 		}
 		w.renew(ctx, code)
 	}
@@ -109,7 +112,8 @@ func (w *follower) tellGone(err error) {
 }
 
 func (w *follower) tellBack() {
-	w.known, w.inStep = true, true
+	w.known = true
+	w.failures.Forget()
 	w.options.Verify, w.options.Mine, w.options.Theirs = false, nil, nil // once, and not at every push
 	if w.gone {
 		w.gone = false

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/internal/retry"
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
@@ -21,8 +22,10 @@ import (
 // be gone on with, or whose folder changes meanwhile: that may be different the next time.
 const attempts = 3
 
-// sync is one run. now is the state of the ref, if that is known.
+// sync is one run, whose requests share one count of failures. now is the state of the
+// ref, if that is known.
 func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
+	ctx, _ = retry.Begin(ctx)
 	for left := attempts - 1; ; left-- {
 		result, err := f.attempt(ctx, c, now)
 		if err == nil || left == 0 || ctx.Err() != nil || !isBegunAnew(err) {

@@ -107,11 +107,11 @@ func isInvalidOnWindows(component string) bool {
 		strings.HasSuffix(component, ".") || strings.HasSuffix(component, " ")
 }
 
-// runBySomething ends paths of files that an editor or a shell runs by itself.
-var runBySomething = []string{
+// autoRunFiles ends paths of files that an editor or a shell runs by itself.
+var autoRunFiles = []string{
 	"/.envrc", "/.vscode/tasks.json", "/.devcontainer/devcontainer.json", "/.devcontainer.json",
 }
 
 func isRunBySomething(path string) bool {
-	return slices.ContainsFunc(runBySomething, func(end string) bool { return strings.HasSuffix("/"+path, end) })
+	return slices.ContainsFunc(autoRunFiles, func(end string) bool { return strings.HasSuffix("/"+path, end) })
 }

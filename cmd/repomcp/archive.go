@@ -14,6 +14,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -121,7 +122,11 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 		return err
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
-	snapshot, err := catalogue.Snapshot(name)
+	repository, err := catalogue.Get(name)
+	var snapshot *git.Snapshot
+	if err == nil {
+		snapshot, err = repository.Snapshot()
+	}
 	if isAbsent(err) {
 		return noRepository(flags.root, name, catalogue.Names())
 	}
@@ -131,7 +136,7 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	head, err := snapshot.ResolveTreeish(c.Context(), revision)
 	if isAbsent(err) {
-		return noRevision(snapshot, revision)
+		return noRevision(repository.Name(), snapshot, revision)
 	}
 	if err != nil {
 		return err
@@ -141,7 +146,7 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 		return cli.Misused(err)
 	}
 	defer engine.Close()
-	siblings := resources.NewSiblings(catalogue.View, snapshot.Repository())
+	siblings := resources.NewSiblings(catalogue.View, repository)
 	defer func() { err = errors.Join(err, siblings.Close()) }()
 	flags.options.Format, flags.options.Siblings = format, siblings
 	plan, err := engine.Plan(c.Context(), snapshot, head, flags.options)
@@ -175,7 +180,7 @@ func warnOfEncodings(ctx context.Context, w io.Writer, plan *archive.Plan) error
 // isAbsent reports whether the error says that something is not there, and not that it
 // is damaged.
 func isAbsent(err error) bool {
-	return errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)
+	return errors.Is(err, git.ErrNotFound) && !errors.Is(err, git.ErrCorrupt)
 }
 
 func noRepository(root, name string, known []string) error {
@@ -187,7 +192,7 @@ func noRepository(root, name string, known []string) error {
 	return fmt.Errorf("there is no repository %q below %s.%s", name, root, hint)
 }
 
-func noRevision(snapshot *repos.Snapshot, revision string) error {
+func noRevision(repository string, snapshot *git.Snapshot, revision string) error {
 	var known []string
 	refs, _ := snapshot.Refs() // without them nothing is suggested
 	for _, ref := range refs {
@@ -198,7 +203,7 @@ func noRevision(snapshot *repos.Snapshot, revision string) error {
 		known = append(known, name)
 	}
 	return fmt.Errorf("there is no branch, tag or commit %q in %s.%s A commit that no ref leads to needs "+
-		"--allow-unreachable", revision, snapshot.Repository().Name(), cli.DidYouMean(revision, known))
+		"--allow-unreachable", revision, repository, cli.DidYouMean(revision, known))
 }
 
 func printMeasure(ctx context.Context, w io.Writer, plan *archive.Plan) error {

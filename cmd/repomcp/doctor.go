@@ -149,9 +149,8 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 		AdminToken: f.operator.wanted(), AdminTokenFile: f.operator.tokenFile, PublicURL: f.publicURL,
 		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
 		Memory: f.historyCache + f.searchCache, TLSCert: f.tlsCert, TLSKey: f.tlsKey, SessionKey: f.sessionKeyFile,
-		LinkKeys: f.links.keyFile, Revocations: f.links.revocations,
-		Redis: f.links.redis, CacheDir: f.cache.dir, CacheBytes: f.cache.bytes, Bucket: f.cache.objects,
-		PublicBucket: f.cache.public,
+		LinkKeys: f.links.keyFile, Redis: f.links.redis, CacheDir: f.cache.dir, CacheBytes: f.cache.bytes,
+		Bucket: f.cache.objects, PublicBucket: f.cache.public,
 	}
 	if f.noEvents {
 		s.Watched = 0

@@ -22,20 +22,17 @@ var deliveryNames = map[string]mcp.Delivery{
 }
 
 type linkFlags struct {
-	keyFile     string
-	revocations string
-	redis       string
-	delivery    string
-	lifetime    time.Duration
-	manyUses    bool
+	keyFile  string
+	redis    string
+	delivery string
+	lifetime time.Duration
+	manyUses bool
 }
 
 func (f *linkFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.keyFile, "link-key-file", "",
 		"file with the keys that sign links, a line each: date, id, base64 of 32 bytes or more; servers that share "+
 			"it honour each other's links (default: a key that ends with the process)")
-	set.StringVar(&f.revocations, "link-revocations", "",
-		"file with links to refuse: lines \"deny REPOSITORY-GLOB\" and \"epoch NUMBER PRINCIPAL\"")
 	set.StringVar(&f.redis, "redis", "", "Redis that remembers used links for several servers, as redis://HOST:PORT/DB")
 	set.StringVar(&f.delivery, "delivery", "auto",
 		"of resources/stream: direct, url, or auto, which gives a URL to clients whose Accept admits no bytes")
@@ -47,10 +44,9 @@ func (f *linkFlags) define(set *pflag.FlagSet) {
 // that links could begin with.
 type linking struct {
 	resources.Linking
-	delivery    mcp.Delivery
-	keys        *links.Keyring
-	revocations *links.Revocations
-	redis       *links.Redis
+	delivery mcp.Delivery
+	keys     *links.Keyring
+	redis    *links.Redis
 }
 
 // open makes links begin with the public URL or else, on the loopback interface,
@@ -75,7 +71,7 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 	if err := l.load(f); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	options := links.Options{Keys: l.keys, Base: base, Revocations: l.revocations, Nonces: links.NewMemory(time.Now)}
+	options := links.Options{Keys: l.keys, Base: base, Nonces: links.NewMemory(time.Now)}
 	if l.redis != nil {
 		options.Nonces = l.redis
 	}
@@ -132,11 +128,6 @@ func (l *linking) load(f linkFlags) (err error) {
 		}
 	} else if l.keys, err = links.LoadKeyring(f.keyFile); err != nil {
 		return cli.Misused(fmt.Errorf("--link-key-file: %w", err))
-	}
-	if f.revocations != "" {
-		if l.revocations, err = links.LoadRevocations(f.revocations); err != nil {
-			return cli.Misused(fmt.Errorf("--link-revocations: %w", err))
-		}
 	}
 	if f.redis != "" {
 		if l.redis, err = links.NewRedis(f.redis, time.Now); err != nil {

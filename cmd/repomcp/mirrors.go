@@ -21,6 +21,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/operate/refresh"
@@ -35,7 +36,7 @@ import (
 var errNoRoot = cli.Misused(errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT"))
 
 // defaultHistoryCache is what its parts take by default.
-const defaultHistoryCache = history.DefaultFactsBytes + repos.DefaultGraphBytes + repos.DefaultCommitGraphBytes
+const defaultHistoryCache = history.DefaultFactsBytes + git.DefaultGraphBytes + git.DefaultCommitGraphBytes
 
 // minFetchAge keeps a hook from being called for every request.
 const minFetchAge = time.Second
@@ -173,8 +174,8 @@ func (f mirrorFlags) open(
 	limiter *limits.Limiter, logger *slog.Logger, visible func(ctx context.Context) func(name string) bool,
 ) (*mirrors, error) {
 	catalogue, err := f.openCatalogue(repos.Options{
-		Rescan: f.rescan, GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, Visible: visible,
-		Logger: logger,
+		Rescan: f.rescan, Visible: visible, Logger: logger,
+		Store: git.StoreOptions{GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2},
 	})
 	if err != nil {
 		return nil, err

@@ -107,9 +107,6 @@ func (s *service) followed(c *cobra.Command, level *slog.LevelVar) []followed {
 	if s.linking.keys != nil {
 		list = append(list, followed{what: "link keys", file: s.linking.keys})
 	}
-	if s.linking.revocations != nil {
-		list = append(list, followed{what: "link revocations", file: s.linking.revocations})
-	}
 	return list
 }
 

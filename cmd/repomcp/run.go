@@ -11,6 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/commands/remote"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -72,20 +73,20 @@ var explanations = []struct {
 	is   error
 	text string
 }{
-	{repos.ErrDenied, "the repository's files may not be read by this user"},
-	{repos.ErrPartial,
+	{git.ErrDenied, "the repository's files may not be read by this user"},
+	{git.ErrPartial,
 		"the repository is a partial clone, and what was asked for is not in it; make one without --filter"},
-	{repos.ErrOutside,
+	{git.ErrOutside,
 		"the repository borrows objects from outside of the root (objects/info/alternates), where nothing is read; " +
 			"copy them with git repack -a"},
-	{repos.ErrLFS,
+	{git.ErrLFS,
 		"delete the file of the object below lfs/objects and fetch it again with git lfs fetch --all, or leave out " +
 			"--lfs content"},
-	{repos.ErrUnborn, "HEAD names a branch that does not exist; name a branch or a tag"},
-	{repos.ErrEmpty, "the repository has no commits yet"},
-	{repos.ErrUnsupported,
+	{git.ErrUnborn, "HEAD names a branch that does not exist; name a branch or a tag"},
+	{git.ErrEmpty, "the repository has no commits yet"},
+	{git.ErrUnsupported,
 		"the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
-	{repos.ErrBusy, "out of file descriptors or temporary space; try again, or raise the limits"},
+	{git.ErrBusy, "out of file descriptors or temporary space; try again, or raise the limits"},
 	{archive.ErrLimit, "the archive is larger than the limits allow"},
 }
 
@@ -94,11 +95,8 @@ func explain(err error) string {
 	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
 		return "the option " + nothing.Error()
 	}
-	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
-		return syntax.Error()
-	}
-	if other := (*repos.KindError)(nil); errors.As(err, &other) {
-		return other.Error()
+	if text := repos.ExplainRevision(err); text != "" {
+		return text
 	}
 	if refused := (*client.Error)(nil); errors.As(err, &refused) && refused.Unauthorized() {
 		return err.Error() + "; " + remote.AskToLogIn

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/httpx"
 )
 
 // minSessionKeyBytes is the length from which a key cannot be guessed.
@@ -182,9 +182,9 @@ func (f serveFlags) sessionKey() ([]byte, error) {
 	return key, nil
 }
 
-// proxies are those whose word counts.
-func (f serveFlags) proxies() (forwarded.Proxies, error) {
-	proxies, err := forwarded.Parse(f.trustedProxies)
+// proxies returns the proxies whose X-Forwarded-For is believed.
+func (f serveFlags) proxies() (httpx.Proxies, error) {
+	proxies, err := httpx.ParseProxies(f.trustedProxies)
 	if err != nil {
 		return proxies, cli.Misused(fmt.Errorf("--trusted-proxy: %w", err))
 	}

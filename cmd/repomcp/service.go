@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/access/rules"
 	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/httpx"
@@ -45,7 +44,7 @@ type settings struct {
 	operatorToken string
 	hosts         []string
 	access        *rules.Rules
-	proxies       forwarded.Proxies
+	proxies       httpx.Proxies
 }
 
 // read reads the files that the flags name, and refuses what they cannot mean.

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // plan makes the plan of a revision of a repository.
@@ -261,7 +261,7 @@ func TestMissingObjectMidStreamIsAnErrorWithoutTrailer(t *testing.T) {
 		}
 		var out bytes.Buffer
 		err = p.WriteTo(t.Context(), &out)
-		if !errors.Is(err, repos.ErrCorrupt) || errors.Is(err, io.EOF) {
+		if !errors.Is(err, git.ErrCorrupt) || errors.Is(err, io.EOF) {
 			t.Errorf("%s is missing: %v, want damage", object, err)
 		}
 		if out.Len() >= len(whole) {
@@ -343,7 +343,7 @@ func TestDecorationsAreNotShortOverDamage(t *testing.T) {
 		if err == nil {
 			err = p.WriteTo(t.Context(), io.Discard)
 		}
-		if !errors.Is(err, repos.ErrCorrupt) {
+		if !errors.Is(err, git.ErrCorrupt) {
 			t.Errorf("%s: %v, want damage", format, err)
 		}
 	}

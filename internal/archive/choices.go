@@ -1,6 +1,8 @@
 package archive
 
-import "github.com/repomcp/repomcp/internal/archive/tree"
+import (
+	"github.com/repomcp/repomcp/internal/archive/tree"
+)
 
 // Profile says what is made of the files that are stored.
 type Profile string
@@ -37,7 +39,7 @@ const (
 	// does that before a filter runs. Where the repository does not have it the
 	// pointer stays, and so does one with extensions, which only programs of the
 	// user's could make a file of. One that is damaged, or has another size than its
-	// pointer says, ends the archive: repos.ErrLFS.
+	// pointer says, ends the archive: git.ErrLFS.
 	LFSContent LFS = "content"
 )
 

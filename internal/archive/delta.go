@@ -7,7 +7,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/delta"
 	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -32,7 +32,7 @@ func (p *Plan) differ(ctx context.Context) error {
 
 func (p *Plan) findDelta(ctx context.Context) error {
 	base, from, err := p.selectBase(ctx)
-	if syntax := (*repos.RevisionError)(nil); errors.Is(err, repos.ErrNotFound) || errors.As(err, &syntax) {
+	if syntax := (*git.RevisionError)(nil); errors.Is(err, git.ErrNotFound) || errors.As(err, &syntax) {
 		return &delta.FullNeededError{Reason: delta.BaseUnknown}
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *Plan) findDelta(ctx context.Context) error {
 // selectBase finds the base, and what the same options take of it. Who asks whether
 // anything is new names the head itself, most of the time: what leads there was looked
 // at when it was found, and all refs need not be read for it.
-func (p *Plan) selectBase(ctx context.Context) (*tree.Selection, repos.Treeish, error) {
+func (p *Plan) selectBase(ctx context.Context) (*tree.Selection, git.Treeish, error) {
 	if p.options.Base == p.head.Revision {
 		return p.selection, p.head, nil
 	}
@@ -73,7 +73,7 @@ func (p *Plan) firstMember() *tree.Entry {
 		return nil // it is the manifest
 	}
 	return &tree.Entry{
-		Path: []byte(p.options.Prefix + deltaManifest), Mode: repos.ModeRegular, ID: p.head.ID,
+		Path: []byte(p.options.Prefix + deltaManifest), Mode: git.ModeRegular, ID: p.head.ID,
 		Treatment: &tree.Treatment{Generated: p.manifest},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/repostest"
@@ -27,7 +28,7 @@ import (
 // opened makes many plans of one repository.
 type opened struct {
 	engine   *archive.Engine
-	snapshot *repos.Snapshot
+	snapshot *git.Snapshot
 }
 
 func open(t *testing.T, repo *gittest.Repo) opened {

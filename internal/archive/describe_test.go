@@ -6,22 +6,22 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // walked counts the commits that are read, and has no refs but tags.
 type walked struct {
-	*repos.Snapshot
+	*git.Snapshot
 	commits int
 }
 
-func (w *walked) RawCommit(id repos.ID) ([]byte, error) {
+func (w *walked) RawCommit(id git.ID) ([]byte, error) {
 	w.commits++
 	return w.Snapshot.RawCommit(id)
 }
 
-func (w *walked) Refs() ([]repos.Ref, error) {
+func (w *walked) Refs() ([]git.Ref, error) {
 	return nil, errors.New("what every ref leads to takes long, where there are many")
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -147,7 +148,7 @@ func TestAFileOfAnotherIDIsNotWritten(t *testing.T) {
 		for _, format := range []archive.Format{archive.Tar, archive.TarGz, archive.TarZst, archive.Zip} {
 			var out bytes.Buffer
 			err := plan(t, repo, commit, archive.Options{Format: format}).WriteTo(t.Context(), &out)
-			if !errors.Is(err, repos.ErrCorrupt) {
+			if !errors.Is(err, git.ErrCorrupt) {
 				t.Errorf("%s with %v swapped: %v", format, pair, err)
 			}
 			if format == archive.Tar && !bytes.HasPrefix(want, out.Bytes()) {

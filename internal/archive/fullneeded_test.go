@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // with adds files that stay the same, so that a delta is the smaller archive.
@@ -141,7 +141,7 @@ func TestANameTwiceIsNoArchive(t *testing.T) {
 	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", base, "-m", "twice", tree))
 	for _, options := range []archive.Options{{Format: archive.Tar}, {Format: archive.Zip}, {Format: archive.Manifest},
 		{Format: archive.Tar, Base: base}} {
-		if _, err := tryPlan(t, repo, "main", options); !errors.Is(err, repos.ErrCorrupt) {
+		if _, err := tryPlan(t, repo, "main", options); !errors.Is(err, git.ErrCorrupt) {
 			t.Errorf("%s with base %q: %v, want damage", options.Format, options.Base, err)
 		}
 	}
@@ -276,17 +276,17 @@ func sortedLines(s string) string {
 
 // counted counts the folders that are read.
 type counted struct {
-	*repos.Snapshot
-	trees map[repos.ID]int
+	*git.Snapshot
+	trees map[git.ID]int
 	blobs int
 }
 
-func (c *counted) Tree(id repos.ID) ([]repos.TreeEntry, error) {
+func (c *counted) Tree(id git.ID) ([]git.TreeEntry, error) {
 	c.trees[id]++
 	return c.Snapshot.Tree(id)
 }
 
-func (c *counted) ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error) {
+func (c *counted) ReadBlob(id git.ID, limit int64, buf []byte) ([]byte, error) {
 	c.blobs++
 	return c.Snapshot.ReadBlob(id, limit, buf)
 }
@@ -307,7 +307,7 @@ func TestFoldersThatAreTheSameAreNotCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := &counted{Snapshot: o.snapshot, trees: make(map[repos.ID]int)}
+	source := &counted{Snapshot: o.snapshot, trees: make(map[git.ID]int)}
 	p, err := o.engine.Plan(t.Context(), source, commit,
 		archive.Options{Format: archive.Tar, Profile: archive.ProfileFull, Base: base})
 	if err != nil {
@@ -326,10 +326,10 @@ func TestFoldersThatAreTheSameAreNotCompared(t *testing.T) {
 }
 
 // unresolved fails the lookup of every revision.
-type unresolved struct{ *repos.Snapshot }
+type unresolved struct{ *git.Snapshot }
 
-func (unresolved) ResolveTreeish(context.Context, string) (repos.Treeish, error) {
-	return repos.Treeish{}, errors.New("a revision was looked up")
+func (unresolved) ResolveTreeish(context.Context, string) (git.Treeish, error) {
+	return git.Treeish{}, errors.New("a revision was looked up")
 }
 
 func TestABaseThatIsTheHeadIsNotLookedUp(t *testing.T) {
@@ -356,7 +356,7 @@ func TestABaseThatIsTheHeadIsNotLookedUp(t *testing.T) {
 	}
 }
 
-func sum(m map[repos.ID]int) (total int) {
+func sum(m map[git.ID]int) (total int) {
 	for _, n := range m {
 		total += n
 	}

@@ -25,7 +25,7 @@ type framing interface {
 	// with its target.
 	appendBare(r *run, out []byte, e tree.Entry, target []byte) ([]byte, error)
 	// appendBlob appends a file that is read from the source, unless it has more
-	// than limit bytes: repos.ErrTooLarge. After an error out is as it was.
+	// than limit bytes: git.ErrTooLarge. After an error out is as it was.
 	appendBlob(r *run, out []byte, e tree.Entry, limit int64) ([]byte, error)
 	// appendContent appends a file whose content is at hand.
 	appendContent(r *run, out []byte, e tree.Entry, content []byte) ([]byte, error)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/content"
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/lfs"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // manifestLayout writes one JSON document with a line for each entry, in the
@@ -74,7 +74,7 @@ func (m *manifestLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	out = append(out, p.heading().key("entries")...)
 	out = append(out, '[')
 	if folder := p.folder(); folder != nil {
-		out = append(out, m.first(m.line(nil, tree.Entry{Path: folder, Mode: repos.ModeDir, ID: p.head.Tree}))...)
+		out = append(out, m.first(m.line(nil, tree.Entry{Path: folder, Mode: git.ModeDir, ID: p.head.Tree}))...)
 	}
 	return out, nil
 }

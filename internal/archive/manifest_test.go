@@ -20,8 +20,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 type manifest struct {
@@ -283,7 +283,7 @@ func TestManifestThatIsCutShortIsNoJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := p.WriteTo(t.Context(), &out); !errors.Is(err, repos.ErrCorrupt) {
+		if err := p.WriteTo(t.Context(), &out); !errors.Is(err, git.ErrCorrupt) {
 			t.Errorf("%s is missing: %v, want damage", object, err)
 		}
 		if json.Valid(out.Bytes()) || strings.Contains(out.String(), "exportIgnored") {

@@ -7,7 +7,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/compress/zstd"
 	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -73,7 +73,7 @@ func (t *patcher) make(source tree.Source, e tree.Entry, limit int64, quick bool
 	if t.after, err = source.ReadBlob(e.ID, min(zstd.MaxPatched, limit), t.after[:0]); err == nil {
 		t.before, err = source.ReadBlob(e.Base, zstd.MaxPatched, t.before[:0])
 	}
-	if errors.Is(err, repos.ErrTooLarge) {
+	if errors.Is(err, git.ErrTooLarge) {
 		return false, nil
 	}
 	if err != nil {

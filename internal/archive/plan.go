@@ -9,15 +9,15 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/content"
 	"github.com/repomcp/repomcp/internal/archive/delta"
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // Plan is an archive that can be written.
 type Plan struct {
 	engine    *Engine
 	source    Source
-	head      repos.Treeish
+	head      git.Treeish
 	options   Options
 	selection *tree.Selection
 	changes   *delta.Changes // nil: everything
@@ -30,7 +30,7 @@ type Plan struct {
 // Plan checks the options, and that the paths they name exist. What is found
 // without reading many folders is refused here: [ErrOption], [ErrLimit],
 // [NoMatchError]. With a base both trees are compared here: [FullNeededError].
-func (e *Engine) Plan(ctx context.Context, source Source, head repos.Treeish, options Options) (*Plan, error) {
+func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, options Options) (*Plan, error) {
 	if err := options.Check(); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (p *Plan) folder() []byte {
 }
 
 // Head is what the archive is made of.
-func (p *Plan) Head() repos.Treeish { return p.head }
+func (p *Plan) Head() git.Treeish { return p.head }
 
 // Options are the plan's, in canonical form.
 func (p *Plan) Options() Options { return p.options }

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // pointerTo is the pointer that git-lfs stores for a content.
@@ -236,7 +236,7 @@ func TestDamagedObjectsEndTheArchive(t *testing.T) {
 				var out bytes.Buffer
 				err := plan(t, repo, "main", archive.Options{Format: archive.Tar, LFS: archive.LFSContent}).WriteTo(
 					t.Context(), &out)
-				if !errors.Is(err, repos.ErrLFS) {
+				if !errors.Is(err, git.ErrLFS) {
 					t.Errorf("%s of %d bytes, %q: %v", name, len(content), attributes, err)
 				}
 				if bytes.Contains(out.Bytes(), []byte("after")) {
@@ -253,7 +253,7 @@ func TestAWrongSizeIsMeasuredAsDamage(t *testing.T) {
 	repo.Commit("main", gittest.Regular("a", strings.Replace(pointerTo("content"), "size 7", "size 8", 1)))
 	_, err := plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull,
 		LFS: archive.LFSContent}).Measure(t.Context())
-	if !errors.Is(err, repos.ErrLFS) {
+	if !errors.Is(err, git.ErrLFS) {
 		t.Error(err)
 	}
 }
@@ -280,7 +280,7 @@ func TestTagTellsWhichObjectsAreThere(t *testing.T) {
 	}
 	store(repo, "one")
 	repo.WriteFile(objectName("two"), []byte("twofold"))
-	if _, err := plan(t, repo, "main", options).Validator(t.Context()); !errors.Is(err, repos.ErrLFS) {
+	if _, err := plan(t, repo, "main", options).Validator(t.Context()); !errors.Is(err, git.ErrLFS) {
 		t.Errorf("of an object of a wrong size: %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/base/workers"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // proofSlice is how much of a file one task compares: some ten milliseconds' worth, so
@@ -15,7 +15,7 @@ const proofSlice = 2 << 20
 // written: all of it is read for that before its first byte is written, which is half of
 // the work for it.
 type proof struct {
-	id     repos.ID
+	id     git.ID
 	open   func() (prover, error)
 	submit func(workers.Task) error
 	done   chan struct{} // the comparison is over
@@ -25,7 +25,7 @@ type proof struct {
 	ended  bool
 }
 
-// prover is a [repos.Prover].
+// prover is a [git.Prover].
 type prover interface {
 	Advance(most int64) (whole bool, err error)
 	Close() error
@@ -76,7 +76,7 @@ func (p *proof) end() {
 
 // proveAhead has workers begin with the file behind the next one of a run, and waits for
 // the proof of the next one, if it has one.
-func (l *pipeline) proveAhead(r *run, next repos.ID) error {
+func (l *pipeline) proveAhead(r *run, next git.ID) error {
 	known := l.proof
 	defer known.end()
 	if err := l.proveSecond(r); err != nil {

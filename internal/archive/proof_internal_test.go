@@ -4,10 +4,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
+
 	"go.uber.org/goleak"
 
 	"github.com/repomcp/repomcp/internal/base/workers"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // slicedFile is a prover of a file that has so many slices left. It counts how often it is
@@ -76,7 +77,7 @@ func TestProofsCloseTheirFile(t *testing.T) {
 	const all = 5
 	for name, end := range map[string]func(p *proof, queue *workers.Queue) error{
 		"at its end": func(*proof, *workers.Queue) error { return nil },
-		"of damage":  func(*proof, *workers.Queue) error { return repos.ErrCorrupt },
+		"of damage":  func(*proof, *workers.Queue) error { return git.ErrCorrupt },
 		"by a panic": func(*proof, *workers.Queue) error { panic("damage that nothing expected") },
 		"with its queue": func(_ *proof, queue *workers.Queue) error {
 			go queue.Close() // which waits for this task
@@ -128,7 +129,7 @@ func TestPipelineClosesTheFileOfItsProof(t *testing.T) {
 	defer engine.Close()
 	for name, leave := range map[string]func(l *pipeline) error{
 		"release":    func(l *pipeline) error { l.release(); return nil },
-		"proveAhead": func(l *pipeline) error { return l.proveAhead(newRun(nil), repos.ID{1}) },
+		"proveAhead": func(l *pipeline) error { return l.proveAhead(newRun(nil), git.ID{1}) },
 	} {
 		queue, open := engine.sched.Queue(), 0
 		p := newProof(queue, 2, &open, func() error { return nil })
@@ -154,7 +155,7 @@ func TestProofOfAFileThatCannotBeOpened(t *testing.T) {
 	scheduler := workers.New(1)
 	defer scheduler.Close()
 	p := newProof(scheduler.Queue(), 1, new(int), nil)
-	p.open = func() (prover, error) { return nil, repos.ErrNotFound }
+	p.open = func() (prover, error) { return nil, git.ErrNotFound }
 	if err := p.submit(p); err != nil {
 		t.Fatal(err)
 	}

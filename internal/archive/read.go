@@ -5,7 +5,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/content"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // appendEntry appends one entry and goes on to the next. It reports whether there
@@ -18,7 +18,7 @@ func (r *run) appendEntry(e tree.Entry) (more bool, err error) {
 	switch {
 	case e.Mode.IsSymlink():
 		target, err := r.Source.ReadBlob(e.ID, tree.MaxLinkBytes, nil)
-		if errors.Is(err, repos.ErrTooLarge) {
+		if errors.Is(err, git.ErrTooLarge) {
 			return false, tree.ErrLink
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 	if r.large == nil {
 		out := r.buffer()
 		*out, err = r.framing.appendBlob(r, *out, e, min(inlineBytes, r.limits.BlobBytes))
-		if !errors.Is(err, repos.ErrTooLarge) {
+		if !errors.Is(err, git.ErrTooLarge) {
 			return r.finishEntry(err)
 		}
 		if r.framing.buffersLarge() {
@@ -92,7 +92,7 @@ func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 	out := r.buffer()
 	first := len(*out) == 0
 	*out, err = r.framing.appendBlob(r, *out, e, min(largeBytes-int64(len(*out)), r.limits.BlobBytes))
-	if errors.Is(err, repos.ErrTooLarge) {
+	if errors.Is(err, git.ErrTooLarge) {
 		r.forWriter = first // or it begins the next buffer
 		return false, nil
 	}
@@ -120,7 +120,7 @@ func (r *run) appendTreated(e tree.Entry) (more bool, err error) {
 		return r.appendContent(e, generated)
 	}
 	r.stored, err = r.Source.ReadBlob(e.ID, min(inlineBytes, r.limits.BlobBytes), r.stored[:0])
-	if errors.Is(err, repos.ErrTooLarge) {
+	if errors.Is(err, git.ErrTooLarge) {
 		return r.leaveToWriter()
 	}
 	if err != nil {
@@ -165,7 +165,7 @@ func (r *run) appendPointer(e tree.Entry) (more bool, err error) {
 
 // appendObject appends the object of git-lfs that a file stands for, and closes
 // it.
-func (r *run) appendObject(e tree.Entry, object *repos.LFSObject) (more bool, err error) {
+func (r *run) appendObject(e tree.Entry, object *git.LFSObject) (more bool, err error) {
 	if object.Size() > inlineBytes {
 		r.forWriter = true
 		return false, object.Close()

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -52,10 +53,10 @@ func modules(pairs ...string) gittest.File {
 type served struct {
 	view   repos.View
 	of     *repos.Repository
-	opened func(*repos.Snapshot)
+	opened func(*git.Snapshot)
 }
 
-func (s served) Open(ctx context.Context, url string, id repos.ID) (archive.Sibling, error) {
+func (s served) Open(ctx context.Context, url string, id git.ID) (archive.Sibling, error) {
 	repository, err := s.view.Sibling(s.of, url)
 	if err != nil {
 		return archive.Sibling{}, err
@@ -87,8 +88,12 @@ func (g *group) plan(name string, options archive.Options) (*archive.Plan, error
 			g.t.Error(err)
 		}
 	})
-	opened := func(s *repos.Snapshot) {
-		g.opened = append(g.opened, s.Repository().Name())
+	opened := func(s *git.Snapshot) {
+		name, err := filepath.Rel(g.root, s.Folder())
+		if err != nil {
+			g.t.Error(err)
+		}
+		g.opened = append(g.opened, strings.TrimSuffix(name, ".git"))
 		g.t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				g.t.Error(err)
@@ -441,7 +446,7 @@ func TestASubmoduleOfNothingIsAFolder(t *testing.T) {
 
 func TestABrokenModulesFileNamesNothing(t *testing.T) {
 	for name, content := range map[string]string{"malformed": "[submodule \"a\npath", "empty": "",
-		"large": strings.Repeat("#\n", repos.MaxSubmodulesBytes)} {
+		"large": strings.Repeat("#\n", git.MaxSubmodulesBytes)} {
 		g := newGroup(t)
 		lib := g.commit("lib", gittest.Regular("a", "1"))
 		g.commit("main", gittest.Regular(".gitmodules", content), gittest.Gitlink("a", lib))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // tarLayout writes tar as git archive does.
@@ -18,7 +18,7 @@ func (t tarLayout) opening(out []byte, p *Plan) ([]byte, error) {
 		out = t.format.GlobalHeader(out, p.head.Commit)
 	}
 	if folder := p.folder(); folder != nil {
-		out = t.format.Header(out, tar.Member{Path: folder, Mode: repos.ModeDir, ID: p.head.Tree}, 0, nil)
+		out = t.format.Header(out, tar.Member{Path: folder, Mode: git.ModeDir, ID: p.head.Tree}, 0, nil)
 	}
 	return out, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/compress/zstd"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Validator names the bytes of an archive (RFC 9110, section 8.8).
@@ -61,7 +61,7 @@ func (p *Plan) checkPresent(ctx context.Context) error {
 		if e.Module != nil {
 			source = e.Module.Source
 		}
-		for _, id := range []repos.ID{e.ID, e.Base} { // a file that no tree has is neither
+		for _, id := range []git.ID{e.ID, e.Base} { // a file that no tree has is neither
 			if id.IsZero() {
 				continue
 			}
@@ -181,7 +181,7 @@ func (p *Plan) tag() string {
 // it is if it is strong. Options are those of a [Plan]; info is the content of
 // info/attributes, or nil. With content from outside of the commit there is
 // none.
-func (e *Engine) Tag(head repos.ID, options Options, info []byte) (tag string, ok bool) {
+func (e *Engine) Tag(head git.ID, options Options, info []byte) (tag string, ok bool) {
 	options = options.Canonical()
 	if profiles[options.Profile] != tree.ForArchive {
 		info = nil
@@ -190,7 +190,7 @@ func (e *Engine) Tag(head repos.ID, options Options, info []byte) (tag string, o
 }
 
 // inputs are what the bytes of an archive without submodules are a function of.
-func (e *Engine) inputs(head repos.ID, options Options, info []byte) []any {
+func (e *Engine) inputs(head git.ID, options Options, info []byte) []any {
 	sum := sha256.Sum256(info)
 	parts := []any{
 		EncoderVersion, head.String(), options.Format, options.Values(), hex.EncodeToString(sum[:]),

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // member is what counts of a zip's entry.
@@ -99,9 +99,9 @@ func TestOldModesAreWhatGitTakesThemFor(t *testing.T) {
 	}
 }
 
-func parseID(t *testing.T, s string) repos.ID {
+func parseID(t *testing.T, s string) git.ID {
 	t.Helper()
-	id, err := repos.ParseID(s)
+	id, err := git.ParseID(s)
 	if err != nil {
 		t.Fatal(err)
 	}

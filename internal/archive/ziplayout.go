@@ -6,7 +6,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/attributes"
 	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/archive/zip"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // zipLayout writes zip as git archive does. Small files are deflated by
@@ -28,7 +28,7 @@ func (z *zipLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	if folder == nil {
 		return out, nil
 	}
-	out, records, err := z.format.Append(nil, out, nil, zip.Member{Path: folder, Mode: uint32(repos.ModeDir)}, nil)
+	out, records, err := z.format.Append(nil, out, nil, zip.Member{Path: folder, Mode: uint32(git.ModeDir)}, nil)
 	z.directory.Add(records)
 	return out, err
 }

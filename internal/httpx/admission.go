@@ -116,7 +116,7 @@ func refuseCrowd(c echo.Context) error {
 // connectionClient is the client that a connection from an address counts for. Trusted proxies
 // are not counted themselves: their connections carry requests of many clients.
 func (s *Server) connectionClient(remote string) string {
-	if s.options.Proxies.Trusts(remote) {
+	if s.options.Proxies.trusts(remote) {
 		return conns.Proxies
 	}
 	return clientNetwork(remote)

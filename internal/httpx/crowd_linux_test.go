@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
@@ -160,7 +159,7 @@ func TestFullServerLetsUnfinishedRequestsGo(t *testing.T) {
 func TestClientsOfProxiesHaveShares(t *testing.T) {
 	t.Parallel()
 	const most, share = 16, 4
-	proxies, err := forwarded.Parse([]string{"127.0.0.2"})
+	proxies, err := httpx.ParseProxies([]string{"127.0.0.2"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
-	"github.com/repomcp/repomcp/internal/links"
 )
 
 func TestAlteredLinksAreRefused(t *testing.T) {
@@ -127,36 +125,5 @@ func TestResumesOfAUsedLinkAreBounded(t *testing.T) {
 					most)
 			}
 		}
-	}
-}
-
-func TestDeniedRepositoriesHaveNoLinks(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "denied")
-	write(t, file, "deny team/*\n")
-	denied, err := filetest.Open(t, func() (*links.Revocations, error) { return links.LoadRevocations(file) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := newLinks(t)
-	s := newTarget(t, targetOptions{links: before.linking(t)})
-	link := at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
-	after := &withLinks{keys: before.keys, nonces: before.nonces, clock: before.clock, publicURL: before.publicURL,
-		denied: denied}
-	replica := &target{root: s.root}
-	replica.serve(t, targetOptions{links: after.linking(t)})
-	if a := replica.get(t, link); a.status != http.StatusGone || !strings.Contains(string(a.body), "withdrawn") {
-		t.Errorf("a link from before: %v", a)
-	}
-	if a := replica.do(t, replica.linkCall(modernVersion, "repo://team/app/archive/main.tar.gz")); !strings.Contains(
-		string(a.body), "-32003") {
-		t.Errorf("a new link: %v", a)
-	}
-	replica.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz")
-	list := string(replica.do(t, replica.call(modernVersion, "resources/list", nil)).body)
-	_, app, _ := strings.Cut(list, `"repo://team/app/archive/`)
-	app, _, _ = strings.Cut(app, `"uri":`)
-	if app == "" || strings.Contains(app, "/dl/") || !strings.Contains(list, "/dl/") {
-		t.Error("the list has a link of a denied repository, or none at all")
 	}
 }

@@ -32,7 +32,6 @@ var linkFailures = []struct {
 		"There is no such link. Take it whole from the result, without a file name behind it."},
 	{links.ErrExpired, http.StatusGone, "The link has expired. Ask resources/stream again for a new one."},
 	{links.ErrUsed, http.StatusNotFound, "The link was used. Ask resources/stream again for a new one."},
-	{links.ErrRevoked, http.StatusGone, "The link was withdrawn. Ask resources/stream again for a new one."},
 	{links.ErrCredentials, http.StatusUnauthorized,
 		"The link is for the principal who asked for it. Send the same credentials, or ask resources/stream again " +
 			"with your own."},

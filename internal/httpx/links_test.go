@@ -34,7 +34,6 @@ type withLinks struct {
 	clock     *clock
 	publicURL string // the server's own when ""
 	manyUses  bool
-	denied    *links.Revocations
 }
 
 func newLinks(t *testing.T) *withLinks {
@@ -56,8 +55,7 @@ func (l *withLinks) linking(t *testing.T) func(string) resources.Linking {
 		if err != nil {
 			t.Fatal(err)
 		}
-		authority, err := links.New(links.Options{Keys: l.keys, Base: base, Nonces: l.nonces, Revocations: l.denied,
-			Now: l.clock.now})
+		authority, err := links.New(links.Options{Keys: l.keys, Base: base, Nonces: l.nonces, Now: l.clock.now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, outcome := time.Now(), mcp.OutcomeAborted
 		// All that counts by address goes by that of the client.
-		c.Request().RemoteAddr = s.options.Proxies.Client(c.Request().RemoteAddr, c.Request().Header["X-Forwarded-For"])
+		c.Request().RemoteAddr = s.options.Proxies.clientAddress(c.Request())
 		id := c.Request().Header.Get(headerRequestID)
 		if len(id) > maxRequestID || !saneCharacters.MatchString(id) {
 			id = rand.Text()

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
@@ -104,14 +103,14 @@ func asPrincipal(t *testing.T, server *httpx.Server, id string) (url string) {
 func TestLogSaysWhoAskedForWhat(t *testing.T) {
 	t.Parallel()
 	logged := make(lines, 1000)
-	proxies, err := forwarded.Parse([]string{"127.0.0.1"})
+	proxies, err := httpx.ParseProxies([]string{"127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		proxies forwarded.Proxies
+		proxies httpx.Proxies
 		client  string
-	}{{proxies, "198.51.100.3"}, {forwarded.Proxies{}, "127.0.0.1"}} {
+	}{{proxies, "198.51.100.3"}, {httpx.Proxies{}, "127.0.0.1"}} {
 		s := newTarget(t, targetOptions{http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged, nil)),
 			Proxies: test.proxies}})
 		url := asPrincipal(t, s.server, "token:ci")

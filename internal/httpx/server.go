@@ -15,7 +15,6 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
-	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/httpx/conns"
 	"github.com/repomcp/repomcp/internal/mcp"
@@ -70,7 +69,7 @@ type Options struct {
 	// https://git.example.com, for links to it; "" takes that of the request.
 	PublicURL string
 	// Proxies are those whose X-Forwarded-For says who the client is.
-	Proxies forwarded.Proxies
+	Proxies Proxies
 	// WriteTimeout is how long a client may take nothing of what is sent; 0 means
 	// 2 min. It holds for connections that [Server.Serve] accepts.
 	WriteTimeout time.Duration

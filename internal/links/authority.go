@@ -19,8 +19,6 @@ type Options struct {
 	// Nonces is where used links are remembered; without it there are no
 	// single-use links.
 	Nonces Nonces
-	// Revocations may be nil.
-	Revocations *Revocations
 	// Now is the clock; nil means the machine's.
 	Now func() time.Time
 }
@@ -36,9 +34,6 @@ func New(options Options) (*Authority, error) {
 	if options.Keys == nil || options.Base.host == "" {
 		return nil, errors.New("links need keys and a public URL")
 	}
-	if options.Revocations == nil {
-		options.Revocations = &Revocations{}
-	}
 	if options.Now == nil {
 		options.Now = time.Now
 	}
@@ -49,14 +44,10 @@ func New(options Options) (*Authority, error) {
 }
 
 // Mint makes a link. The caller has checked that the principal may read the
-// resource. The errors are [ErrGrant], [ErrTooLong], [ErrRevoked] and
-// [ErrUnavailable].
+// resource. The errors are [ErrGrant], [ErrTooLong] and [ErrUnavailable].
 func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 	if g.SingleUse && a.options.Nonces == nil {
 		return "", Link{}, fmt.Errorf("%w: single use needs a record of used links", ErrGrant)
-	}
-	if a.options.Revocations.Denied(g.Repository) {
-		return "", Link{}, fmt.Errorf("%w: the repository is denied", ErrRevoked)
 	}
 	now := a.options.Now()
 	k := a.options.Keys.Value().signer(now)
@@ -67,7 +58,7 @@ func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 		return "", Link{}, fmt.Errorf("%w: lifetime must be at least a second and at most %v", ErrGrant, MaxLifetime)
 	}
 	l = Link{
-		Grant: g, Host: a.options.Base.host, Epoch: a.options.Revocations.Epoch(g.accountable()),
+		Grant: g, Host: a.options.Base.host,
 		Issued:  now.UTC().Truncate(time.Millisecond),
 		Expires: now.UTC().Add(g.Lifetime).Truncate(time.Second),
 	}
@@ -102,8 +93,8 @@ type Use struct {
 	Resume string
 }
 
-// Verify checks a token. The errors are [ErrTooLong], [ErrForged], [ErrExpired],
-// [ErrRevoked] and [ErrCredentials]. For a single-use link the answer is not
+// Verify checks a token. The errors are [ErrTooLong], [ErrForged], [ErrExpired]
+// and [ErrCredentials]. For a single-use link the answer is not
 // complete before [Authority.Redeem].
 func (a *Authority) Verify(token string, use Use) (Link, error) {
 	l, err := open(token, a.options.Keys.Value().find)
@@ -124,11 +115,9 @@ func (a *Authority) Verify(token string, use Use) (Link, error) {
 		{!l.Methods.Has(use.Method), ErrForged, "it is of another method"},
 		{l.Issued.After(now.Add(maxSkew)), ErrForged, "it was made in the future; compare the clocks"},
 		{!now.Before(until), ErrExpired, ""},
-		{a.options.Revocations.Denied(l.Repository), ErrRevoked, "the repository is denied"},
-		{l.Epoch < a.options.Revocations.Epoch(l.accountable()), ErrRevoked, "its principal has a later epoch"},
 		{use.Principal != "" && l.Principal != "" && !equal(use.Principal, l.Principal), ErrCredentials,
 			"it is of another principal"},
-		{l.Bound && use.Principal == "", ErrCredentials, ""},
+		{l.isBound() && use.Principal == "", ErrCredentials, ""},
 	} {
 		if !rule.broken {
 			continue

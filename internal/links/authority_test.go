@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 )
 
 // TestUse is the table of who may do what with a link when.
 func TestUse(t *testing.T) {
-	boundGrant := func() Grant { g := grant(); g.Bound = true; return g }
+	forAnybody := func() Grant { g := grant(); g.Principal = ""; return g }
+	shared := func() Grant { g := grant(); g.Kind = HTTP; return g }
 	for _, test := range []struct {
 		name  string
 		grant func() Grant
@@ -29,17 +28,17 @@ func TestUse(t *testing.T) {
 		{name: "other port", use: Use{Method: "GET", Host: "git.example.com:8443"}, want: ErrForged},
 		{name: "subdomain", use: Use{Method: "GET", Host: "a.git.example.com"}, want: ErrForged},
 		{name: "no host", use: Use{Method: "GET"}, want: ErrForged},
-		{name: "only GET, HEAD asked", grant: func() Grant { g := grant(); g.Methods = GET; return g },
+		{name: "only GET, HEAD asked", grant: func() Grant { g := forAnybody(); g.Methods = GET; return g },
 			use: Use{Method: "HEAD", Host: "git.example.com"}, want: ErrForged},
-		{name: "its principal", use: Use{Method: "GET", Host: "git.example.com", Principal: "alice"}},
-		{name: "another principal", use: Use{Method: "GET", Host: "git.example.com", Principal: "bob"},
+		{name: "made for nobody, used by somebody", use: Use{Method: "GET", Host: "git.example.com", Principal: "bob"}},
+		{name: "an httpUrl, its principal", grant: shared, use: use()},
+		{name: "an httpUrl, no credentials", grant: shared, use: Use{Method: "GET", Host: "git.example.com"}},
+		{name: "an httpUrl, another principal", grant: shared, use: Use{Method: "GET", Host: "git.example.com",
+			Principal: "bob"}, want: ErrCredentials},
+		{name: "a downloadUrl, its principal", grant: grant, use: use()},
+		{name: "a downloadUrl, no credentials", grant: grant, use: Use{Method: "GET", Host: "git.example.com"},
 			want: ErrCredentials},
-		{name: "made for nobody, used by somebody", grant: func() Grant { g := grant(); g.Principal = ""; return g },
-			use: Use{Method: "GET", Host: "git.example.com", Principal: "bob"}},
-		{name: "bound, its principal", grant: boundGrant, use: Use{Method: "GET", Host: "git.example.com",
-			Principal: "alice"}},
-		{name: "bound, no credentials", grant: boundGrant, use: use(), want: ErrCredentials},
-		{name: "bound, another principal", grant: boundGrant, use: Use{Method: "GET", Host: "git.example.com",
+		{name: "a downloadUrl, another principal", grant: grant, use: Use{Method: "GET", Host: "git.example.com",
 			Principal: "bob"}, want: ErrCredentials},
 		{name: "just before the end", later: 5*time.Minute - 124*time.Millisecond, use: use()},
 		{name: "at the end", later: 5*time.Minute - 123456789*time.Nanosecond, use: use(), want: ErrExpired},
@@ -54,7 +53,7 @@ func TestUse(t *testing.T) {
 			now := newClock()
 			a := newAuthority(t, Options{Now: now.Now})
 			if test.grant == nil {
-				test.grant = grant
+				test.grant = forAnybody
 			}
 			token, _ := a.mustMint(t, test.grant())
 			now.pass(test.later)
@@ -78,8 +77,6 @@ func TestMintRefuses(t *testing.T) {
 		"under a second":    func(g *Grant) { g.Lifetime = time.Second - 1 },
 		"too long":          func(g *Grant) { g.Lifetime = MaxLifetime + 1 },
 		"longest duration":  func(g *Grant) { g.Lifetime = 1<<63 - 1 },
-		"bound to nobody":   func(g *Grant) { g.Bound, g.Principal = true, "" },
-		"bound httpUrl":     func(g *Grant) { g.Bound, g.Kind = true, HTTP },
 		"single, no nonces": func(g *Grant) { g.SingleUse = true },
 	} {
 		g := grant()
@@ -101,70 +98,6 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-}
-
-func TestRevocation(t *testing.T) {
-	path := file(t, "# nothing yet")
-	revocations, err := openRevocations(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := newClock()
-	a := newAuthority(t, Options{Revocations: revocations, Now: now.Now, Nonces: NewMemory(now.Now)})
-	old, _ := a.mustMint(t, grant())
-	single, _ := a.mustMint(t, singleUse())
-	set := func(lines ...string) {
-		t.Helper()
-		write(t, path, lines...)
-		if _, err := filetest.Settle(t, revocations); err != nil {
-			t.Fatal(err)
-		}
-	}
-	verify := func(token string, want error) {
-		t.Helper()
-		if _, err := a.Verify(token, use()); !errors.Is(err, want) {
-			t.Errorf("got %v, want %v", err, want)
-		}
-	}
-	verify(old, nil)
-	set("deny other/*", "epoch 7 bob")
-	verify(old, nil)
-	set("deny group/*")
-	verify(old, ErrRevoked)
-	verify(single, ErrRevoked)
-	if _, _, err := a.Mint(grant()); !errors.Is(err, ErrRevoked) {
-		t.Errorf("a link to a denied repository: %v", err)
-	}
-	set("epoch 1 alice")
-	verify(old, ErrRevoked)
-	young, l := a.mustMint(t, grant())
-	if l.Epoch != 1 {
-		t.Errorf("epoch %d", l.Epoch)
-	}
-	verify(young, nil)
-	set("epoch 18446744073709551615 alice")
-	verify(young, ErrRevoked)
-	last, _ := a.mustMint(t, grant())
-	verify(last, nil)
-	// Of a link with a reader that one's epoch counts, and no other.
-	set("epoch 3 token:reader")
-	g := grant()
-	g.Reader = "token:reader"
-	read, _ := a.mustMint(t, g)
-	verify(read, nil)
-	set("epoch 3 token:reader", "epoch 9 alice")
-	verify(read, nil)
-	set("epoch 4 token:reader")
-	verify(read, ErrRevoked)
-	set("# nothing any more")
-	verify(old, nil)
-	// A list that cannot be read leaves the last one in force.
-	set("deny group")
-	write(t, path, "deny [")
-	if _, err := filetest.Settle(t, revocations); err == nil {
-		t.Error("a bad pattern was taken")
-	}
-	verify(old, ErrRevoked)
 }
 
 func TestErrorsTellNothing(t *testing.T) {

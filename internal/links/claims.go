@@ -16,16 +16,11 @@ const (
 	// paddingBytes is the step in which the length of claims shows.
 	paddingBytes = 64
 	// fixedClaimsBytes come before the texts: kind, methods, flags, and issued,
-	// expires, epoch and place.
-	fixedClaimsBytes = 3 + 5*8
+	// expires and place.
+	fixedClaimsBytes = 3 + 4*8
 )
 
-const (
-	flagSingleUse = 1 << iota
-	flagBound
-
-	allFlags = flagSingleUse | flagBound
-)
+const flagSingleUse = 1
 
 // errClaims refuses claims that encode did not write.
 var errClaims = errors.New("malformed claims")
@@ -40,13 +35,10 @@ func (l Link) encode() ([]byte, error) {
 	if l.SingleUse {
 		flags |= flagSingleUse
 	}
-	if l.Bound {
-		flags |= flagBound
-	}
 	b := []byte{byte(l.Kind), byte(l.Methods), flags}
 	b = binary.BigEndian.AppendUint64(b, uint64(l.Issued.UnixMilli()))
 	b = binary.BigEndian.AppendUint64(b, uint64(l.Expires.Unix()))
-	for _, number := range []uint64{l.Epoch, l.Place.Maker, l.Place.Serial} {
+	for _, number := range []uint64{l.Place.Maker, l.Place.Serial} {
 		b = binary.BigEndian.AppendUint64(b, number)
 	}
 	for _, text := range []string{l.Host, l.Repository, l.Resource, l.Asked, l.FileName, l.Principal, l.Reader,
@@ -66,7 +58,7 @@ func (l Link) encode() ([]byte, error) {
 // decodeClaims is the inverse of encode: what it accepts encodes to the same
 // bytes.
 func decodeClaims(b []byte) (Link, error) {
-	if len(b) < fixedClaimsBytes || len(b) > maxClaimsBytes || b[2]&^allFlags != 0 {
+	if len(b) < fixedClaimsBytes || len(b) > maxClaimsBytes || b[2]&^flagSingleUse != 0 {
 		return Link{}, errClaims
 	}
 	issued, expires := binary.BigEndian.Uint64(b[3:]), binary.BigEndian.Uint64(b[11:])
@@ -77,12 +69,11 @@ func decodeClaims(b []byte) (Link, error) {
 	}
 	l := Link{
 		Grant: Grant{
-			Kind: Kind(b[0]), Methods: Methods(b[1]), SingleUse: b[2]&flagSingleUse != 0, Bound: b[2]&flagBound != 0,
+			Kind: Kind(b[0]), Methods: Methods(b[1]), SingleUse: b[2]&flagSingleUse != 0,
 		},
 		Issued:  time.UnixMilli(int64(issued)).UTC(),
 		Expires: time.Unix(int64(expires), 0).UTC(),
-		Epoch:   binary.BigEndian.Uint64(b[19:]),
-		Place:   Place{Maker: binary.BigEndian.Uint64(b[27:]), Serial: binary.BigEndian.Uint64(b[35:])},
+		Place:   Place{Maker: binary.BigEndian.Uint64(b[19:]), Serial: binary.BigEndian.Uint64(b[27:])},
 	}
 	l.Lifetime = l.Expires.Sub(l.Issued)
 	rest := b[fixedClaimsBytes:]

@@ -42,8 +42,7 @@
 //   - A single-use link is redeemed at most once among all who share a
 //     [Nonces], whatever runs at once and whatever fails: when the nonces cannot
 //     be reached the answer is [ErrUnavailable], never a second download.
-//   - Removing a key, denying a repository and raising a principal's epoch take
-//     effect on links that are already out, at the next Verify after the reload.
+//   - Removing a key ends the links that it signed, at the next Verify after the reload.
 //   - No error names a key or a part of a token.
 //
 // # Single use and resuming

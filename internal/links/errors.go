@@ -12,9 +12,6 @@ var (
 	ErrExpired = errors.New("the link has expired")
 	// ErrUsed says that a single-use link has served its download.
 	ErrUsed = errors.New("the link has been used")
-	// ErrRevoked says that the operator has withdrawn the repository or the
-	// principal's links.
-	ErrRevoked = errors.New("the link was revoked")
 	// ErrTooLong refuses a token that is longer than any of ours, and claims
 	// that would make one.
 	ErrTooLong = errors.New("the link is too long")

@@ -10,6 +10,9 @@ import (
 	"github.com/repomcp/repomcp/internal/base/operatorfile"
 )
 
+// maxFileBytes bounds a key file: a thousand lines.
+const maxFileBytes = 256 << 10
+
 // keyTag names a key in a token.
 type keyTag [8]byte
 

@@ -1,7 +1,6 @@
 package links
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 )
@@ -53,20 +52,19 @@ type Grant struct {
 	// download is saved as. The bearer may read them; they decide nothing.
 	Asked    string
 	FileName string
-	// Repository is the name in Resource, for the deny list; "" of what is of none.
+	// Repository is the name in Resource; "" where the resource belongs to none.
 	Repository string
 	// Principal is who may read the resource, in the caller's own words; ""
 	// where nobody is asked. A request with the credentials of another one is
-	// refused; to a link without a principal no credentials mean anything.
+	// refused; to a link without a principal no credentials mean anything. A link of kind
+	// [Download] needs the credentials of its principal. Links of kind [HTTP] need none:
+	// SEP-2166 forbids to ask for any.
 	Principal string
 	// Reader is the id of who asked for the link, "" for anybody, and Rights is what
 	// else decides on their access, in the caller's own words. Whoever opens the
 	// resource asks again whether they may read it.
 	Reader string
 	Rights string
-	// Bound makes the link worthless without the credentials of Principal. Links
-	// of kind [HTTP] cannot be: SEP-2166 forbids to ask for any.
-	Bound bool
 	// SingleUse makes the link good for one download.
 	SingleUse bool
 	// Lifetime is cut to whole seconds; at most [MaxLifetime].
@@ -84,10 +82,7 @@ type Link struct {
 	Host    string
 	Issued  time.Time // whole milliseconds
 	Expires time.Time // whole seconds
-	// Epoch of the reader when the link was made, or of the principal where the reader
-	// is anybody.
-	Epoch uint64
-	Nonce Nonce
+	Nonce   Nonce
 	// Place is where the uses of a single-use link are counted.
 	Place Place
 
@@ -96,8 +91,8 @@ type Link struct {
 	secret [secretBytes]byte
 }
 
-// accountable returns whose epoch counts.
-func (g Grant) accountable() string { return cmp.Or(g.Reader, g.Principal) }
+// isBound reports whether the link is worthless without the credentials of its principal.
+func (g Grant) isBound() bool { return g.Kind == Download && g.Principal != "" }
 
 // check refuses with ErrGrant what no token may say.
 func (l Link) check() error {
@@ -110,7 +105,6 @@ func (l Link) check() error {
 		{l.Methods == 0 || l.Methods&^allMethods != 0, "methods must be GET, HEAD or both"},
 		{l.Resource == "", "no resource"},
 		{l.Host == "", "no host"},
-		{l.Bound && (l.Principal == "" || l.Kind != Download), "only download links of a principal can be bound to it"},
 		{l.Issued.Before(time.Unix(0, 0)), "issued before 1970"},
 		// Mint cuts Expires to seconds, which can only shorten the lifetime.
 		{lifetime <= 0 || lifetime > MaxLifetime,

@@ -62,12 +62,6 @@ func openRing(t *testing.T, path string) (*Keyring, error) {
 	return filetest.Open(t, func() (*Keyring, error) { return LoadKeyring(path) })
 }
 
-// openRevocations loads a revocation file in no time.
-func openRevocations(t *testing.T, path string) (*Revocations, error) {
-	t.Helper()
-	return filetest.Open(t, func() (*Revocations, error) { return LoadRevocations(path) })
-}
-
 func loadRing(t *testing.T, lines ...string) *Keyring {
 	t.Helper()
 	ring, err := openRing(t, file(t, lines...))
@@ -137,7 +131,7 @@ func singleUse() Grant {
 }
 
 // use is the request that fits grant.
-func use() Use { return Use{Method: "GET", Host: "git.example.com"} }
+func use() Use { return Use{Method: "GET", Host: "git.example.com", Principal: "alice"} }
 
 func repeatByte(n int) string { return strings.Repeat("x", n) }
 

@@ -12,7 +12,7 @@ import (
 
 const (
 	// tokenVersion changes with anything in this file or in claims.go.
-	tokenVersion = 3
+	tokenVersion = 4
 
 	headerBytes = 1 + len(keyTag{}) + len(Nonce{})
 	sealBytes   = 16 // AES-GCM's tag

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -46,7 +47,7 @@ func (c completions) repositories(context.Context, question) (answer, error) {
 }
 
 // tipsOf the repository that was filled in before.
-func (c completions) tipsOf(q question) (*repos.Repository, *repos.Tips, error) {
+func (c completions) tipsOf(q question) (*repos.Repository, *git.Tips, error) {
 	repository, err := c.view.Known(q.known["repo"])
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +57,7 @@ func (c completions) tipsOf(q question) (*repos.Repository, *repos.Tips, error) 
 }
 
 // named are names of refs of the repository.
-func (c completions) named(of func(*repos.Tips) []string) source {
+func (c completions) named(of func(*git.Tips) []string) source {
 	return func(_ context.Context, q question) (answer, error) {
 		_, tips, err := c.tipsOf(q)
 		if err != nil {
@@ -67,7 +68,7 @@ func (c completions) named(of func(*repos.Tips) []string) source {
 }
 
 // branchesOf a repository by their short names, the default branch first.
-func branchesOf(tips *repos.Tips) []string {
+func branchesOf(tips *git.Tips) []string {
 	names := namesBelow(tips, "refs/heads/")
 	if at := slices.Index(names, tips.DefaultBranch()); at > 0 {
 		names = slices.Insert(slices.Delete(names, at, at+1), 0, tips.DefaultBranch())
@@ -75,9 +76,9 @@ func branchesOf(tips *repos.Tips) []string {
 	return names
 }
 
-func tagsOf(tips *repos.Tips) []string { return namesBelow(tips, "refs/tags/") }
+func tagsOf(tips *git.Tips) []string { return namesBelow(tips, "refs/tags/") }
 
-func namesBelow(tips *repos.Tips, prefix string) []string {
+func namesBelow(tips *git.Tips, prefix string) []string {
 	var names []string
 	for _, name := range tips.Names {
 		if short, ok := strings.CutPrefix(name, prefix); ok {
@@ -122,13 +123,13 @@ func (c completions) revisions(ctx context.Context, q question) (answer, error) 
 // paths goes folder by folder; a folder's name ends in a slash, so that the next
 // completion is of what is in it.
 func (c completions) paths(ctx context.Context, q question) (answer, error) {
-	return c.entries(ctx, q, func(entry repos.TreeEntry) bool {
+	return c.entries(ctx, q, func(entry git.TreeEntry) bool {
 		return !q.archive || !strings.ContainsAny(entry.Name, `*?[\`) && entry.Name[0] != ':' // would be a pattern
 	})
 }
 
 func (c completions) folders(ctx context.Context, q question) (answer, error) {
-	return c.entries(ctx, q, func(entry repos.TreeEntry) bool { return entry.Mode.IsDir() })
+	return c.entries(ctx, q, func(entry git.TreeEntry) bool { return entry.Mode.IsDir() })
 }
 
 // revisionOf the path that is asked for, by the variables that were filled in.
@@ -145,7 +146,7 @@ func revisionOf(known map[string]string) string {
 
 // entries of the folder that is typed already.
 func (c completions) entries(
-	ctx context.Context, q question, wanted func(repos.TreeEntry) bool,
+	ctx context.Context, q question, wanted func(git.TreeEntry) bool,
 ) (found answer, err error) {
 	repository, err := c.view.Known(q.known["repo"])
 	if err != nil {

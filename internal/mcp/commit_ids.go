@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/newest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 
 // isHexPrefix reports whether a text can be the beginning of a commit id.
 func isHexPrefix(typed string) bool {
-	return typed != "" && len(typed) <= 2*len(repos.ID{}) && strings.Trim(typed, "0123456789abcdef") == ""
+	return typed != "" && len(typed) <= 2*len(git.ID{}) && strings.Trim(typed, "0123456789abcdef") == ""
 }
 
 // shortIDs are abbreviated ids of recent commits, the newest first, that no
@@ -38,14 +38,14 @@ func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 	}
 	defer func() { _ = snapshot.Close() }() // only read from
 	found := answer{ranked: true, cut: true}
-	var fitting []repos.ID
+	var fitting []git.ID
 	if len(q.typed) >= minResolved {
 		fitting, found.cut = resolved(ctx, snapshot, q.typed)
 	}
 	if found.cut { // few digits, or a long history
-		var recent []repos.ID
+		var recent []git.ID
 		recent, found.cut = recentCommits(ctx, snapshot, tips)
-		fitting = slices.DeleteFunc(recent, func(id repos.ID) bool { return !strings.HasPrefix(id.String(), q.typed) })
+		fitting = slices.DeleteFunc(recent, func(id git.ID) bool { return !strings.HasPrefix(id.String(), q.typed) })
 	}
 	digits := -1
 	for _, id := range fitting {
@@ -66,25 +66,25 @@ func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 
 // resolved are the served commits whose ids begin with the digits; cut says that not all of
 // the history was gone through.
-func resolved(ctx context.Context, snapshot *repos.Snapshot, digits string) (ids []repos.ID, cut bool) {
+func resolved(ctx context.Context, snapshot *git.Snapshot, digits string) (ids []git.ID, cut bool) {
 	commit, err := snapshot.Resolve(ctx, digits)
-	var ambiguous *repos.AmbiguousError
+	var ambiguous *git.AmbiguousError
 	switch {
 	case err == nil && strings.HasPrefix(commit.ID.String(), digits):
-		return []repos.ID{commit.ID}, false
+		return []git.ID{commit.ID}, false
 	case errors.As(err, &ambiguous):
 		return ambiguous.Candidates, false
 	default:
-		return nil, errors.Is(err, repos.ErrSteps)
+		return nil, errors.Is(err, git.ErrSteps)
 	}
 }
 
 // recentCommits walks from the tips to older commits, and says whether there are
 // more.
-func recentCommits(ctx context.Context, snapshot *repos.Snapshot, tips *repos.Tips) (ids []repos.ID, more bool) {
-	seen := make(map[repos.ID]bool)
-	var queue newest.Queue[repos.Commit]
-	push := func(id repos.ID) {
+func recentCommits(ctx context.Context, snapshot *git.Snapshot, tips *git.Tips) (ids []git.ID, more bool) {
+	seen := make(map[git.ID]bool)
+	var queue newest.Queue[git.Commit]
+	push := func(id git.ID) {
 		if seen[id] {
 			return
 		}

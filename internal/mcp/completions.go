@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/repomcp/repomcp/internal/git"
+
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -17,7 +19,7 @@ const (
 	// maxCompletions is the bound of the specification.
 	maxCompletions = 100
 	// maxCompletionSteps bounds the history that one completion goes through, as
-	// [repos.WithSteps] counts it: about ten milliseconds of work, for it is asked for at each
+	// [git.WithSteps] counts it: about ten milliseconds of work, for it is asked for at each
 	// key that is pressed. On a busy server it takes longer and finds the same.
 	maxCompletionSteps = 100_000
 )
@@ -98,7 +100,7 @@ func (c completions) complete(ctx context.Context, q question) mcp.Completion {
 	if source == nil || len(q.typed) > resources.MaxURIBytes {
 		return mcp.Completion{Values: []string{}}
 	}
-	found, err := source(repos.WithSteps(ctx, maxCompletionSteps), q)
+	found, err := source(git.WithSteps(ctx, maxCompletionSteps), q)
 	if err != nil {
 		// What cannot be found has no candidates; which of the two it is must
 		// not be told apart.

@@ -133,7 +133,7 @@ func (s *Server) link(ctx context.Context, r *Request, look *resources.Body) (an
 	}
 	url, link, err := s.resources.DownloadLink(ctx, look.Found)
 	switch {
-	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
+	case errors.Is(err, links.ErrTooLong):
 		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+
 			"leave "+metaDelivery+" out.", suggestAccept)
 		failure.Cause = err

@@ -3,17 +3,16 @@ package repos
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos/quarantine"
 	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
 
 // ErrQuarantined means that nothing of the repository can be read, or that reading it
-// panicked, and that it is not tried again just now. It matches [ErrCorrupt].
-var ErrQuarantined = fmt.Errorf("the repository is set aside: %w", ErrCorrupt)
+// panicked, and that it is not tried again just now. It matches [git.ErrCorrupt].
+var ErrQuarantined = fmt.Errorf("the repository is set aside: %w", git.ErrCorrupt)
 
 // QuarantineCounts tells how many repositories were set aside so far.
 type QuarantineCounts = quarantine.Counts
@@ -82,25 +81,8 @@ func (r *Repository) admit() error {
 // notice has the repository examined when damage comes often. What is damaged in part
 // is served on.
 func (r *Repository) notice(err error) {
-	if errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrQuarantined) {
+	if errors.Is(err, git.ErrCorrupt) && !errors.Is(err, ErrQuarantined) {
 		r.catalogue.ward.Damaged(subject{r})
-	}
-}
-
-// contain is deferred by what reads a repository: a panic there comes of the
-// repository's bytes, so it is damage, and the repository is set aside.
-func (r *Repository) contain(err *error) {
-	if value := recover(); value != nil {
-		*err = fmt.Errorf("reading the repository: %w: %w", ErrCorrupt,
-			&panics.Error{Value: value, Stack: debug.Stack()})
-		r.catalogue.ward.Panicked(subject{r}, *err)
-	}
-}
-
-// containPanic does so for a panic that was made an error where it was.
-func (r *Repository) containPanic(err error) {
-	if panicked := (*panics.Error)(nil); errors.As(err, &panicked) {
-		r.catalogue.ward.Panicked(subject{r}, err)
 	}
 }
 
@@ -113,71 +95,18 @@ func (s subject) Key() string { return s.repository.dir }
 // Stamp implements [quarantine.Subject].
 func (s subject) Stamp() quarantine.Stamp {
 	r := s.repository
-	return stamp.OfAll(r.catalogue.root, r.dir, r.catalogue.list)
+	return stamp.OfAll(r.catalogue.store.Root(), r.dir, r.list)
 }
 
 // Examine implements [quarantine.Subject]. A repository that is gone, or cannot be
 // read for another reason than damage, is not held back: whoever asks is told that.
 func (s subject) Examine() error {
-	snapshot, err := s.repository.open()
+	snapshot, err := s.repository.git.Snapshot()
 	if err == nil {
-		err = errors.Join(snapshot.examine(), snapshot.Close())
+		err = errors.Join(snapshot.Examine(), snapshot.Close())
 	}
-	if !errors.Is(err, ErrCorrupt) {
+	if !errors.Is(err, git.ErrCorrupt) {
 		return nil
 	}
 	return err
-}
-
-// maxExamined is how many refs besides HEAD are looked at before all are taken for
-// damaged.
-const maxExamined = 32
-
-// examine returns nil if HEAD, or one of some refs all over the list, leads to a commit
-// whose folder can be read, or if there is none.
-func (s *Snapshot) examine() (damaged error) {
-	head, err := s.Head()
-	if err == nil {
-		err = s.examineRef(head)
-	}
-	if err == nil || errors.Is(err, ErrEmpty) && !errors.Is(err, ErrUnborn) {
-		return nil
-	}
-	names, raws, listing := s.refs.all()
-	if listing != nil {
-		return errors.Join(err, listing)
-	}
-	if errors.Is(err, ErrUnborn) {
-		err = nil
-	}
-	step := max(len(names)/maxExamined, 1)
-	for i := 0; i < len(names); i += step {
-		raw, ok := s.refs.followIn(raws, names[i])
-		if !ok || s.refs.hide.hides(names[i]) {
-			continue
-		}
-		ref, failure := s.ref(names[i], raw)
-		if failure == nil {
-			failure = s.examineRef(ref)
-		}
-		if failure == nil {
-			return nil
-		}
-		if err == nil {
-			err = failure
-		}
-	}
-	return err
-}
-
-func (s *Snapshot) examineRef(ref Ref) error {
-	if ref.Commit.IsZero() { // a tag of something else
-		return nil
-	}
-	commit, err := s.Commit(ref.Commit)
-	if err != nil {
-		return mustExist(ref.Commit, err)
-	}
-	_, err = s.Tree(commit.Tree)
-	return mustExist(commit.Tree, err)
 }

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -74,46 +76,56 @@ func await(t *testing.T, c *Catalogue, name string) {
 	t.Errorf("%s is still refused: %v", name, err)
 }
 
-// Every way to read that panics fails as damage, and sets the repository aside: the
-// object database of the snapshot is taken away, over which the real code panics.
-func TestAPanicOverARepositoryIsDamageAndSetsItAside(t *testing.T) {
+// A panic within git sets the repository aside, and no other, whichever way it is read: a rule for
+// hidden refs panics in the place of what the bytes of a repository might do.
+func TestAPanicOverARepositorySetsItAside(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for name, read := range map[string]func(s *Snapshot, id ID) error{
-		"Commit":   func(s *Snapshot, id ID) error { _, err := s.Commit(id); return err },
-		"Tree":     func(s *Snapshot, id ID) error { _, err := s.Tree(id); return err },
-		"TreePage": func(s *Snapshot, id ID) error { _, _, err := s.TreePage(id, "", 10); return err },
-		"Stored":   func(s *Snapshot, id ID) error { _, err := s.StoredTree(id, nil); return err },
-		"Raw":      func(s *Snapshot, id ID) error { _, err := s.RawCommit(id); return err },
-		"Blob":     func(s *Snapshot, id ID) error { _, err := s.Blob(ctx, id); return err },
-		"ReadBlob": func(s *Snapshot, id ID) error { _, err := s.ReadBlob(id, 10, nil); return err },
-		"PeekBlob": func(s *Snapshot, id ID) error { _, _, err := s.PeekBlob(id, 10); return err },
-		"Size":     func(s *Snapshot, id ID) error { _, err := s.Size(id); return err },
-		"Resolve":  func(s *Snapshot, _ ID) error { _, err := s.Resolve(ctx, "main"); return err },
-		"Treeish":  func(s *Snapshot, _ ID) error { _, err := s.ResolveTreeish(ctx, "main"); return err },
-		"Head":     func(s *Snapshot, _ ID) error { _, err := s.Head(); return err },
-		"Ref":      func(s *Snapshot, _ ID) error { _, err := s.Ref("refs/tags/v1"); return err },
+	for name, read := range map[string]func(r *Repository, s *git.Snapshot) error{
+		"Resolve": func(_ *Repository, s *git.Snapshot) error { _, err := s.Resolve(ctx, "main"); return err },
+		"Treeish": func(_ *Repository, s *git.Snapshot) error { _, err := s.ResolveTreeish(ctx, "main"); return err },
+		"Head":    func(_ *Repository, s *git.Snapshot) error { _, err := s.Head(); return err },
+		"Refs":    func(_ *Repository, s *git.Snapshot) error { _, err := s.Refs(); return err },
+		"Tips":    func(r *Repository, _ *git.Snapshot) error { _, err := r.Tips(); return err },
+		"HeadTip": func(r *Repository, _ *git.Snapshot) error { _, _, err := r.HeadTip(); return err },
+		"LongestRef": func(r *Repository, _ *git.Snapshot) error {
+			_, _, err := r.LongestRef("refs/heads/", "main", "contents")
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, _, log := ward(t)
-			s, err := c.Snapshot("a")
+			r, err := c.Get("a")
 			if err != nil {
 				t.Fatal(err)
 			}
-			held := s.objects
-			s.objects = nil
-			err = read(s, ID{1})
-			s.objects = held
+			var harm atomic.Bool
+			options := r.gitOptions()
+			options.Hidden = func(func(...string) []string) func(string) bool {
+				return func(string) bool {
+					if harm.Load() {
+						panic("a rule")
+					}
+					return false
+				}
+			}
+			r.git = c.store.Repository(r.dir, options)
+			s, err := r.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			harm.Store(true)
+			err = read(r, s)
+			harm.Store(false)
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			var panicked *panics.Error
-			if !errors.Is(err, ErrCorrupt) || !errors.As(err, &panicked) || len(panicked.Stack) == 0 {
+			if panicked := (*panics.Error)(nil); !errors.Is(err, git.ErrCorrupt) || !errors.As(err, &panicked) {
 				t.Errorf("it failed with %v", err)
 			}
 			for range 10 {
-				if err := resolve(t, c, "a"); !errors.Is(err, ErrQuarantined) || !errors.Is(err, ErrCorrupt) {
+				if err := resolve(t, c, "a"); !errors.Is(err, ErrQuarantined) || !errors.Is(err, git.ErrCorrupt) {
 					t.Fatalf("it is served: %v", err)
 				}
 				if err := resolve(t, c, "b"); err != nil {
@@ -128,38 +140,6 @@ func TestAPanicOverARepositoryIsDamageAndSetsItAside(t *testing.T) {
 			}
 			if await(t, c, "a"); log.count("no longer set aside") != 1 { // nothing is wrong with it
 				t.Errorf("the log has %s", log.text.String())
-			}
-		})
-	}
-}
-
-// Refs that are read without their objects fail in the same way.
-func TestAPanicOverRefsIsDamage(t *testing.T) {
-	for name, read := range map[string]func(r *Repository) error{
-		"Tips": func(r *Repository) error { _, err := r.Tips(); return err },
-		"LongestRef": func(r *Repository) error {
-			_, _, err := r.LongestRef("refs/heads/", "main",
-				"contents")
-			return err
-		},
-		"HeadTip": func(r *Repository) error {
-			if name, _, _ := r.HeadTip(); name == "" {
-				return ErrCorrupt
-			}
-			return nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, _, _ := ward(t)
-			r, err := c.Get("a")
-			if err != nil {
-				t.Fatal(err)
-			}
-			store := c.store
-			c.store = nil
-			defer func() { c.store = store }()
-			if err := read(r); !errors.Is(err, ErrCorrupt) {
-				t.Errorf("%v", err)
 			}
 		})
 	}
@@ -237,7 +217,7 @@ func TestARepositoryWithoutAnythingIsSetAsideUntilItIsMended(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 10 {
-				if err := resolve(t, c, "a"); !errors.Is(err, ErrCorrupt) {
+				if err := resolve(t, c, "a"); !errors.Is(err, git.ErrCorrupt) {
 					t.Fatalf("it is served: %v", err)
 				}
 			}
@@ -270,12 +250,12 @@ func TestWhatIsSetAsideMayGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ward.Panicked(subject{r}, ErrCorrupt)
+	c.ward.Panicked(subject{r}, git.ErrCorrupt)
 	if err := os.RemoveAll(repo.Dir); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(250 * time.Millisecond)
-	if err := resolve(t, c, "a"); !errors.Is(err, ErrNotFound) {
+	if err := resolve(t, c, "a"); !errors.Is(err, git.ErrNotFound) {
 		t.Errorf("it is gone: %v", err)
 	}
 	if err := c.rescan(0); err != nil {
@@ -297,8 +277,8 @@ func TestWhatIsSetAsideHasNoTips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ward.Panicked(subject{r}, ErrCorrupt)
-	if _, err := r.Tips(); !errors.Is(err, ErrQuarantined) || errors.Is(err, ErrNotFound) {
+	c.ward.Panicked(subject{r}, git.ErrCorrupt)
+	if _, err := r.Tips(); !errors.Is(err, ErrQuarantined) || errors.Is(err, git.ErrNotFound) {
 		t.Errorf("Tips: %v", err)
 	}
 	if name, _, _ := r.HeadTip(); name != "" {

@@ -13,11 +13,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/ticks"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/objects"
+	"github.com/repomcp/repomcp/internal/git/objects/files"
 	"github.com/repomcp/repomcp/internal/repos/quarantine"
 )
 
@@ -47,13 +48,8 @@ type Options struct {
 	ServeRefs []string
 	// Rescan is how often the root is walked; 0 means 10 seconds.
 	Rescan time.Duration
-	// GraphBytes bounds what is remembered of which commit comes after which; 0
-	// means [DefaultGraphBytes].
-	GraphBytes int64
-	// CommitGraphBytes bounds what is kept of commit-graph files, and of which
-	// commits refs lead to; 0 means [DefaultCommitGraphBytes]. Files that are larger
-	// are not used.
-	CommitGraphBytes int64
+	// Store bounds what is remembered of histories.
+	Store git.StoreOptions
 	// Visible returns which repositories the visitor of a request may know of, by
 	// their names. That it is nil, or returns nil, means all.
 	Visible func(ctx context.Context) func(name string) bool
@@ -68,13 +64,9 @@ type Options struct {
 // visitors is given [Views] instead.
 type Catalogue struct {
 	View
-	root        *os.Root
-	store       *objects.Store
-	options     Options
-	logger      *slog.Logger
-	parents     *knownParents
-	shapes      *shapes
-	layerChecks *layerChecks
+	store   *git.Store
+	options Options
+	logger  *slog.Logger
 
 	scanning sync.Mutex // one walk at a time
 
@@ -97,23 +89,11 @@ func Open(root string, options Options) (*Catalogue, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	absolute, err := filepath.Abs(root)
+	store, err := git.NewStore(root, options.Store)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.OpenRoot(absolute)
-	if err != nil {
-		return nil, pathless(err) // the caller knows what it gave
-	}
-	store, err := objects.New(absolute)
-	if err != nil {
-		return nil, errors.Join(err, dir.Close())
-	}
-	c := &Catalogue{
-		root: dir, store: store, options: options, logger: logger,
-		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes),
-		layerChecks: newLayerChecks(),
-	}
+	c := &Catalogue{store: store, options: options, logger: logger}
 	c.View, c.ward = View{catalogue: c}, c.newWard()
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -127,10 +107,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 }
 
 // Close releases the root. Snapshots that are open stay usable.
-func (c *Catalogue) Close() error {
-	c.layerChecks.close()
-	return errors.Join(c.store.Close(), c.root.Close())
-}
+func (c *Catalogue) Close() error { return c.store.Close() }
 
 // Watch keeps the catalogue fresh until ctx ends.
 func (c *Catalogue) Watch(ctx context.Context) {
@@ -149,27 +126,24 @@ var errRootGone = errors.New("the root was deleted, or another folder has taken 
 // or replaced since it was opened. It looks at the folder and at none below it,
 // so that it may be asked often.
 func (c *Catalogue) Check() error {
-	opened, err := c.root.Stat(".")
+	opened, err := c.store.Root().Stat(".")
 	if err != nil {
-		return fmt.Errorf("the root: %w", pathless(err))
+		return fmt.Errorf("the root: %w", files.Pathless(err))
 	}
-	now, err := os.Stat(c.root.Name())
+	now, err := os.Stat(c.store.Root().Name())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return errRootGone
 	case err != nil:
-		return fmt.Errorf("the root: %w", pathless(err))
+		return fmt.Errorf("the root: %w", files.Pathless(err))
 	case !os.SameFile(opened, now):
 		return errRootGone
 	}
 	return nil
 }
 
-// Usage is what is open of all repositories: see [objects.Usage].
-type Usage = objects.Usage
-
-// Usage counts what is open now.
-func (c *Catalogue) Usage() Usage { return c.store.Usage() }
+// Usage counts what is open now of all repositories.
+func (c *Catalogue) Usage() objects.Usage { return c.store.Usage() }
 
 // For returns what the visitor of a request may know of.
 func (c *Catalogue) For(ctx context.Context) View {
@@ -197,10 +171,10 @@ func (c *Catalogue) rescan(age time.Duration) error {
 		return nil
 	}
 	found := make(map[string]*Repository)
-	if err := c.walk(".", found); noDescriptor(err) {
-		return readError("the root", err)
+	if err := c.walk(".", found); files.LacksDescriptor(err) {
+		return fmt.Errorf("reading the root: %w: %w", git.ErrBusy, files.Pathless(err))
 	} else if err != nil {
-		return fmt.Errorf("reading the root: %w", pathless(err))
+		return fmt.Errorf("reading the root: %w", files.Pathless(err))
 	}
 	names, longest := slices.Sorted(maps.Keys(found)), 0
 	for _, name := range names {
@@ -216,19 +190,19 @@ func (c *Catalogue) rescan(age time.Duration) error {
 // walk adds the repositories at and below dir, a path relative to the root.
 // A folder that cannot be read is left out, except for the root itself.
 func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
-	entries, err := readDir(c.root, dir)
+	entries, err := files.ReadDir(c.store.Root(), dir)
 	if err != nil {
 		return err
 	}
-	git, isRepository, err := c.gitDir(dir, entries)
+	folder, isRepository, err := c.gitDir(dir, entries)
 	switch {
 	case err != nil:
 		return err
-	case isRepository && git == dir:
+	case isRepository && folder == dir:
 		c.add(found, strings.TrimSuffix(c.nameOf(dir), ".git"), dir)
 		return nil
 	case isRepository:
-		c.add(found, c.nameOf(dir), git)
+		c.add(found, c.nameOf(dir), folder)
 		return nil
 	case has(entries, ".git", regular):
 		c.leaveOut(
@@ -247,12 +221,12 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 		}
 		below := path.Join(dir, entry.Name())
 		err := c.walk(below, found)
-		if noDescriptor(err) {
+		if files.LacksDescriptor(err) {
 			return err
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && c.told.first(below) {
 			c.logger.Warn("a folder below the root cannot be read; let the server's user read it", "folder", below,
-				"error", pathless(err))
+				"error", files.Pathless(err))
 		}
 	}
 	return nil
@@ -260,25 +234,19 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 
 // gitDir is the folder with HEAD, objects and refs of the repository in a
 // folder: the folder itself when it is bare, or the .git in it.
-func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (git string, ok bool, err error) {
-	if isBare(entries) {
+func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (folder string, ok bool, err error) {
+	if git.IsGitDir(entries) {
 		return dir, true, nil
 	}
 	if !has(entries, ".git", fs.ModeDir) {
 		return "", false, nil
 	}
-	git = path.Join(dir, ".git")
-	inner, err := readDir(c.root, git)
-	if noDescriptor(err) {
+	folder = path.Join(dir, ".git")
+	inner, err := files.ReadDir(c.store.Root(), folder)
+	if files.LacksDescriptor(err) {
 		return "", false, err
 	}
-	return git, err == nil && isBare(inner), nil
-}
-
-// noDescriptor reports whether a folder could not be opened for want of a descriptor:
-// then nothing is known of what is in it, and the listing before is the better one.
-func noDescriptor(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+	return folder, err == nil && git.IsGitDir(inner), nil
 }
 
 // links adds the repositories that symbolic links of a folder lead to, under the
@@ -320,7 +288,7 @@ var errOutside = errors.New("leads out of the root")
 // be it written absolute or relative. It only looks at names: what is there is
 // opened through the os.Root as everything else.
 func (c *Catalogue) inside(link string) (string, error) {
-	root, err := filepath.EvalSymlinks(c.root.Name())
+	root, err := filepath.EvalSymlinks(c.store.Root().Name())
 	if err != nil {
 		return "", err
 	}
@@ -336,16 +304,16 @@ func (c *Catalogue) inside(link string) (string, error) {
 }
 
 func (c *Catalogue) addLinked(found map[string]*Repository, link, target string) error {
-	entries, err := readDir(c.root, target)
-	if noDescriptor(err) {
+	entries, err := files.ReadDir(c.store.Root(), target)
+	if files.LacksDescriptor(err) {
 		return err
 	}
 	if err != nil {
 		return nil // most links lead to files
 	}
-	git, ok, err := c.gitDir(target, entries)
+	folder, ok, err := c.gitDir(target, entries)
 	if ok {
-		c.add(found, strings.TrimSuffix(link, ".git"), git)
+		c.add(found, strings.TrimSuffix(link, ".git"), folder)
 	}
 	return err
 }
@@ -354,7 +322,7 @@ func (c *Catalogue) addLinked(found map[string]*Repository, link, target string)
 // or the root's own name when the root itself is the repository.
 func (c *Catalogue) nameOf(dir string) string {
 	if dir == "." {
-		return filepath.Base(c.root.Name())
+		return filepath.Base(c.store.Root().Name())
 	}
 	return dir
 }
@@ -369,7 +337,7 @@ func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
 	case found[name] != nil:
 		c.leaveOut(dir, "another folder has the same name; rename or remove one of them")
 	default:
-		found[name] = &Repository{catalogue: c, name: name, dir: dir}
+		found[name] = newRepository(c, name, dir)
 	}
 }
 
@@ -380,38 +348,9 @@ func (c *Catalogue) leaveOut(dir, reason string) {
 	}
 }
 
-// isBare reports whether a folder has what git knows a repository by: HEAD,
-// objects and refs (gitrepository-layout(5)).
-func isBare(entries []fs.DirEntry) bool {
-	return has(entries, "HEAD", regular) && has(entries, "objects", fs.ModeDir) && has(entries, "refs", fs.ModeDir)
-}
-
 // regular is the type of a file that is nothing special.
 const regular fs.FileMode = 0
 
 func has(entries []fs.DirEntry, name string, kind fs.FileMode) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type() == kind })
-}
-
-// list lists a folder below the root in byte order.
-func (c *Catalogue) list(dir string) ([]fs.DirEntry, error) { return readDir(c.root, dir) }
-
-// readDir lists a folder in byte order.
-func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
-	f, err := root.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := f.ReadDir(-1)
-	err = errors.Join(err, f.Close())
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
-}
-
-// pathless drops the host's path from an error of the file system.
-func pathless(err error) error {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		return pe.Err
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -89,7 +90,7 @@ func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
 		t.Errorf("Longest: %v, %q, %v", r, rest, err)
 	}
 	for _, name := range []string{"secret", "climbing", "folder/inside", "loop/linked", "tree", "self"} {
-		if _, err := catalogue.Get(name); !errors.Is(err, repos.ErrNotFound) {
+		if _, err := catalogue.Get(name); !errors.Is(err, git.ErrNotFound) {
 			t.Errorf("Get(%q): %v, want not found", name, err)
 		}
 	}

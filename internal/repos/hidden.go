@@ -3,8 +3,6 @@ package repos
 import (
 	"slices"
 	"strings"
-
-	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // alwaysHidden are namespaces that tools keep for themselves. What only they
@@ -29,9 +27,9 @@ type hidingRules struct {
 
 // hidingRules of a repository: those for all repositories, then the
 // repository's own, then the operator's, which so have the last word.
-func (c *Catalogue) hidingRules(database *objects.Database) hidingRules {
+func (c *Catalogue) hidingRules(configured func(keys ...string) []string) hidingRules {
 	return hidingRules{
-		slices.Concat(alwaysHidden, database.Configured(hidingKeys...), c.options.HideRefs), c.options.ServeRefs,
+		slices.Concat(alwaysHidden, configured(hidingKeys...), c.options.HideRefs), c.options.ServeRefs,
 	}
 }
 

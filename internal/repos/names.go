@@ -41,25 +41,3 @@ func validSegment(segment string) bool {
 	}
 	return true
 }
-
-// validRefName applies the rules of git-check-ref-format(1) to full names such as
-// refs/heads/main.
-func validRefName(name string) bool {
-	if !strings.HasPrefix(name, "refs/") || len(name) > maxNameBytes {
-		return false
-	}
-	if strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") {
-		return false
-	}
-	for component := range strings.SplitSeq(name, "/") {
-		if component == "" || component[0] == '.' || strings.HasSuffix(component, ".lock") {
-			return false
-		}
-	}
-	for i := range len(name) {
-		if c := name[i]; c < 0x20 || c == 0x7f || strings.IndexByte(" ~^:?*[\\", c) >= 0 {
-			return false
-		}
-	}
-	return true
-}

@@ -45,3 +45,29 @@ func TestVerifyNamesDamagedRepositoriesOnly(t *testing.T) {
 		t.Errorf("the log says %s", text)
 	}
 }
+
+// Verify finds what no request has noticed.
+func TestVerifyComparesCommitGraphs(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"sound", "lying"} {
+		repo := gittest.At(t, filepath.Join(root, name+".git"))
+		for i := range 4 {
+			repo.Commit("main", gittest.Regular("a", strings.Repeat("a", i)))
+		}
+		repo.Git("repack", "-adq")
+		repo.WriteCommitGraph(1)
+		if name == "lying" {
+			repo.ChangeCommitGraph(repo.Git("rev-parse", "main~2"), gittest.GraphTree, strings.Repeat("12", 20))
+		}
+	}
+	var log strings.Builder
+	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	catalogue.Verify(t.Context())
+	if text := log.String(); !strings.Contains(text, "repository=lying") || !strings.Contains(text, "damaged=1") ||
+		strings.Contains(text, "repository=sound") {
+		t.Errorf("the log says %s", text)
+	}
+	if snapshot(t, catalogue, "lying").CommitGraph() != nil || snapshot(t, catalogue, "sound").CommitGraph() == nil {
+		t.Error("the wrong graph is used")
+	}
+}

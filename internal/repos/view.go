@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Views show each visitor what he may know of. A [Catalogue] is the one there is:
@@ -69,7 +71,7 @@ func (v View) Get(name string) (*Repository, error) {
 }
 
 // Snapshot takes a snapshot of a repository, which [View.Get] finds.
-func (v View) Snapshot(name string) (*Snapshot, error) {
+func (v View) Snapshot(name string) (*git.Snapshot, error) {
 	repository, err := v.Get(name)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func (v View) Known(name string) (*Repository, error) {
 	if r := v.lookup(name); r != nil {
 		return r, nil
 	}
-	return nil, fmt.Errorf("repository: %w", ErrNotFound)
+	return nil, fmt.Errorf("repository: %w", git.ErrNotFound)
 }
 
 // Longest finds the repository with the longest name that is the given path
@@ -106,7 +108,7 @@ func (v View) LongestKnown(p string) (r *Repository, rest string, err error) {
 			return r, p[end:], nil
 		}
 	}
-	return nil, "", fmt.Errorf("repository: %w", ErrNotFound)
+	return nil, "", fmt.Errorf("repository: %w", git.ErrNotFound)
 }
 
 // Sibling finds the repository that the URL of a submodule means, of a repository
@@ -115,18 +117,18 @@ func (v View) LongestKnown(p string) (r *Repository, rest string, err error) {
 // the longest end of them that is the name of a repository: of
 // https://host/group/lib.git those are host/group/lib and group/lib. A bare
 // last part is taken for a name only when it is the whole path. What fits
-// nothing is [ErrNotFound].
+// nothing is [git.ErrNotFound].
 //
 // That another repository of the same name is meant does no harm: a submodule
 // names its commit by the hash of its content.
 func (v View) Sibling(of *Repository, rawURL string) (*Repository, error) {
 	for _, name := range siblingNames(of.name, rawURL) {
 		sibling, err := v.Get(name)
-		if !errors.Is(err, ErrNotFound) {
+		if !errors.Is(err, git.ErrNotFound) {
 			return sibling, err
 		}
 	}
-	return nil, fmt.Errorf("submodule: %w", ErrNotFound)
+	return nil, fmt.Errorf("submodule: %w", git.ErrNotFound)
 }
 
 // lookup takes the name of the folder, too: name.git is name. Whether a name is

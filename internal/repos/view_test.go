@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -69,7 +70,7 @@ func TestAViewHasWhatItsVisitorMayKnowOf(t *testing.T) {
 			if err == nil {
 				got = r.Name() + " " + rest
 			}
-			if got != want || err != nil && !errors.Is(err, repos.ErrNotFound) {
+			if got != want || err != nil && !errors.Is(err, git.ErrNotFound) {
 				t.Errorf("%s, %.20q: %.20q, %v, want %.20q", way, path, got, err, want)
 			}
 		}
@@ -123,7 +124,7 @@ func TestForbiddenTakesTheWayOfUnknown(t *testing.T) {
 				asked = nil
 				before := walked()
 				err := lookup(name + suffix)
-				if err == nil || !errors.Is(err, repos.ErrNotFound) {
+				if err == nil || !errors.Is(err, git.ErrNotFound) {
 					t.Errorf("%s of %s%s: %v", kind, name, suffix, err)
 					continue
 				}
@@ -141,7 +142,7 @@ func TestForbiddenTakesTheWayOfUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	catalogue.Forget(time.Hour)
-	if _, err := view.Get("group/late"); !errors.Is(err, repos.ErrNotFound) {
+	if _, err := view.Get("group/late"); !errors.Is(err, git.ErrNotFound) {
 		t.Errorf("a forbidden one that came: %v", err)
 	}
 	if _, err := catalogue.Known("group/late"); err != nil {

@@ -9,19 +9,24 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // compareMemory is what is kept of two trees that are compared.
 const compareMemory = 4 << 20
 
-func (s *Service) findArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Found, error) {
+func (s *Service) findArchive(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Found, error) {
 	turn, err := s.options.Limits.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer turn.Release()
-	siblings := NewSiblings(s.options.Catalogue.For(ctx), snapshot.Repository())
+	view := s.options.Catalogue.For(ctx)
+	repository, err := view.Get(r.Repository)
+	if err != nil {
+		return nil, err
+	}
+	siblings := NewSiblings(view, repository)
 	found, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {
 		return nil, errors.Join(err, siblings.Close())
@@ -31,7 +36,7 @@ func (s *Service) findArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 }
 
 func (s *Service) planArchive(
-	ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings,
+	ctx context.Context, snapshot *git.Snapshot, r Resource, siblings archive.Siblings,
 ) (*Found, error) {
 	resolved := AccountOf(ctx).Stage("resolve")
 	head, err := snapshot.ResolveTreeish(ctx, r.Revision)

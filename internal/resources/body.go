@@ -10,7 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/cache"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Body is bytes that are ready to be sent, or, after a look, what is known of them.
@@ -36,7 +36,7 @@ type Body struct {
 	certain bool  // Size bytes were made, or compared with an id
 	atLeast int64 // a length that the bytes are known to have
 	grant   *limits.Grant
-	blob    *repos.Blob  // of a file
+	blob    *git.Blob    // of a file
 	head    []byte       // of the blob, where its first bytes were read already
 	entry   *cache.Entry // of what is kept or being built
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -118,14 +119,14 @@ func (c *cached) write(ctx context.Context, b *Body, p *part) error {
 // findCached finds an archive by its commit where the commit is not here: the mirror
 // lags behind, and another server has made the archive. It is for who has shown
 // that the archive may be read, since no ref is asked. What is here and no longer
-// served was taken back, and is [repos.ErrNotFound] as ever.
+// served was taken back, and is [git.ErrNotFound] as ever.
 func (s *Service) findCached(ctx context.Context, uri string) (*Found, error) {
 	r, err := Parse(uri, s.names(ctx))
 	if err != nil {
 		return nil, err
 	}
 	if r.Kind != Archive || s.options.Cache == nil {
-		return nil, repos.ErrNotFound
+		return nil, git.ErrNotFound
 	}
 	repository, err := s.options.Catalogue.For(ctx).Get(r.Repository)
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *Service) findCached(ctx context.Context, uri string) (*Found, error) {
 	kept := &Body{Found: found, MIMEType: found.MIMEType, Size: UnknownSize}
 	err = found.source.(*cached).find(ctx, kept)
 	if err == nil && kept.entry == nil {
-		err = repos.ErrNotFound
+		err = git.ErrNotFound
 	}
 	if err = errors.Join(err, kept.Close()); err != nil {
 		return nil, err
@@ -160,12 +161,12 @@ func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag strin
 		return "", err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	id, err := repos.ParseID(r.Revision)
+	id, err := git.ParseID(r.Revision)
 	if err != nil {
 		return "", err
 	}
 	if here, err := snapshot.Has(id); err != nil || here {
-		return "", cmp.Or(err, repos.ErrNotFound)
+		return "", cmp.Or(err, git.ErrNotFound)
 	}
 	info, err := snapshot.InfoAttributes()
 	if err != nil {
@@ -173,7 +174,7 @@ func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag strin
 	}
 	tag, strong := s.options.Engine.Tag(id, r.Options, info)
 	if !strong {
-		return "", repos.ErrNotFound
+		return "", git.ErrNotFound
 	}
 	return tag, nil
 }

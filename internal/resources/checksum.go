@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 
 // findChecksum finds the checksum of an archive: a line as sha256sum(1) writes it, with
 // the name that the archive is saved under.
-func (s *Service) findChecksum(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Found, error) {
+func (s *Service) findChecksum(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Found, error) {
 	ofArchive := r
 	ofArchive.Kind = Archive
 	archive, err := s.findArchive(ctx, snapshot, ofArchive)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Plain is a kind of plain download: the first segment of its URL's path.
@@ -73,7 +73,7 @@ func parseRaw(name, rest string, names Namespace) (Resource, error) {
 		return Resource{Repository: name, Kind: Contents, Path: path}, nil
 	}
 	found := Resource{Repository: name, Kind: Contents, Revision: segment, Path: path}
-	if _, err := repos.ParseID(segment); err == nil {
+	if _, err := git.ParseID(segment); err == nil {
 		return found, nil
 	}
 	if revision, path, err := suffixedRef(name, rest, names); err != nil || revision != "" {
@@ -82,9 +82,9 @@ func parseRaw(name, rest string, names Namespace) (Resource, error) {
 	}
 	longest := 0
 	// The order is that of gitrevisions(7), for refs of the same length.
-	for _, prefix := range repos.RefPrefixes() {
+	for _, prefix := range git.RefPrefixes() {
 		ref, after, err := names.LongestRef(name, prefix, rest, "")
-		if errors.Is(err, repos.ErrNotFound) {
+		if errors.Is(err, git.ErrNotFound) {
 			continue
 		}
 		if err != nil {
@@ -106,9 +106,9 @@ func suffixedRef(name, rest string, names Namespace) (revision, path string, err
 		return "", "", nil
 	}
 	suffix, path, _ := strings.Cut(rest[at:], "/")
-	for _, prefix := range repos.RefPrefixes() {
+	for _, prefix := range git.RefPrefixes() {
 		ref, after, err := names.LongestRef(name, prefix, rest[:at], "")
-		if errors.Is(err, repos.ErrNotFound) || err == nil && after != "" {
+		if errors.Is(err, git.ErrNotFound) || err == nil && after != "" {
 			continue
 		}
 		return ref + suffix, path, err
@@ -118,13 +118,13 @@ func suffixedRef(name, rest string, names Namespace) (revision, path string, err
 
 func parsePlainRefs(name, rest string, _ Namespace) (Resource, error) {
 	if rest != "" {
-		return Resource{}, fmt.Errorf("no single ref is a download: %w", repos.ErrNotFound)
+		return Resource{}, fmt.Errorf("no single ref is a download: %w", git.ErrNotFound)
 	}
 	return Resource{Repository: name, Kind: Refs}, nil
 }
 
 func parseNothing(string, string, Namespace) (Resource, error) {
-	return Resource{}, fmt.Errorf("there is nothing below the list: %w", repos.ErrNotFound)
+	return Resource{}, fmt.Errorf("there is nothing below the list: %w", git.ErrNotFound)
 }
 
 // FindDownload finds what a plain URL names: see [ParseDownload].
@@ -189,7 +189,7 @@ func cutLock(rawQuery string) (locked, rest string, more bool) {
 }
 
 // findRaw is findContents for files only.
-func (s *Service) findRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Found, error) {
+func (s *Service) findRaw(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Found, error) {
 	commit, entry, err := locate(ctx, snapshot, r)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (s *Service) findRaw(ctx context.Context, snapshot *repos.Snapshot, r Resou
 	return found, nil
 }
 
-func notAFile(r Resource, commit repos.Commit, entry repos.TreeEntry) *Error {
+func notAFile(r Resource, commit git.Commit, entry git.TreeEntry) *Error {
 	if entry.Mode.IsGitlink() {
 		return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a submodule at commit %s: its "+
 			"files are in another repository.", entry.ID)}

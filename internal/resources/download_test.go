@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 var someID = strings.Repeat("1a", 20)
@@ -63,9 +63,9 @@ func TestParseDownload(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]error{
-		"archive/nobody/main.tar": repos.ErrNotFound, "archive/a/main.rar": repos.ErrNotFound,
-		"archive/a": repos.ErrNotFound, "archive/a/.tar": repos.ErrNotFound, "raw/nobody/x": repos.ErrNotFound,
-		"refs/nobody": repos.ErrNotFound, "refs/a/heads": repos.ErrNotFound, "repositories/a": repos.ErrNotFound,
+		"archive/nobody/main.tar": git.ErrNotFound, "archive/a/main.rar": git.ErrNotFound,
+		"archive/a": git.ErrNotFound, "archive/a/.tar": git.ErrNotFound, "raw/nobody/x": git.ErrNotFound,
+		"refs/nobody": git.ErrNotFound, "refs/a/heads": git.ErrNotFound, "repositories/a": git.ErrNotFound,
 		"archive/": ErrURI, "raw/": ErrURI, "refs/": ErrURI, "refs/a?x=1": ErrURI, "repositories?x=1": ErrURI,
 		"raw/a/../x": ErrURI, "raw/a/%2e%2e/x": ErrURI, "raw/a//x": ErrURI, "raw/a%2F%2Fx": ErrURI,
 		"raw/a/main/%00": ErrURI, "raw/a/main/%zz": ErrURI,
@@ -109,7 +109,7 @@ func FuzzParseDownload(f *testing.F) {
 		}
 		r, err := ParseDownload(kind, path, query, query != "", fixedNames{})
 		if err != nil {
-			if !errors.Is(err, ErrURI) && !errors.Is(err, repos.ErrNotFound) {
+			if !errors.Is(err, ErrURI) && !errors.Is(err, git.ErrNotFound) {
 				t.Fatalf("%s %q %q: %v", kind, path, query, err)
 			}
 			return

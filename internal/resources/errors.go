@@ -10,6 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -69,30 +70,30 @@ var failures = []struct {
 }{
 	{ErrURI, ReasonURI, "Malformed resource URI. Take URIs from resources/list, or fill in a template of " +
 		"resources/templates/list with percent-encoded values."},
-	{repos.ErrDenied, ReasonUnreadableRepo, "The server is not permitted to read the repository's files. Ask the " +
+	{git.ErrDenied, ReasonUnreadableRepo, "The server is not permitted to read the repository's files. Ask the " +
 		"operator to let the server's user read the mirror."},
-	{repos.ErrPartial, ReasonIncompleteRepo, "The mirror is a partial clone, and what was asked for is not in it. " +
+	{git.ErrPartial, ReasonIncompleteRepo, "The mirror is a partial clone, and what was asked for is not in it. " +
 		"Ask the operator for a mirror that was made without --filter."},
-	{repos.ErrOutside, ReasonIncompleteRepo, "The mirror borrows objects from a folder outside of the server's " +
+	{git.ErrOutside, ReasonIncompleteRepo, "The mirror borrows objects from a folder outside of the server's " +
 		"root (objects/info/alternates), where the server does not read. Ask the operator to move that folder " +
 		"below the root, or to copy its objects with git repack -a."},
 	{repos.ErrQuarantined, ReasonCorruptRepo,
 		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
 			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
-	{repos.ErrLFS, ReasonCorruptRepo, "The mirror's file of a git-lfs object is not what the pointer in the commit " +
+	{git.ErrLFS, ReasonCorruptRepo, "The mirror's file of a git-lfs object is not what the pointer in the commit " +
 		"says. Ask the operator to delete the file below lfs/objects and to fetch it again with git lfs fetch " +
 		"--all, or ask without lfs=content."},
-	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if " +
+	{git.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if " +
 		"it stays, ask the operator to run git fsck on the mirror."},
-	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not " +
+	{git.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not " +
 		"read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default " +
 		"format."},
-	{repos.ErrBusy, ReasonBusy, "The server is out of file descriptors or temporary space for the moment. Try " +
+	{git.ErrBusy, ReasonBusy, "The server is out of file descriptors or temporary space for the moment. Try " +
 		"again in a few seconds."},
-	{repos.ErrUnborn, ReasonNotFound, "HEAD of the repository names a branch that does not exist, while others do. " +
+	{git.ErrUnborn, ReasonNotFound, "HEAD of the repository names a branch that does not exist, while others do. " +
 		"Name a branch or a tag: read repo://{repo}/refs."},
-	{repos.ErrEmpty, ReasonNotFound, "The repository has no commits yet. Push one to its mirror first."},
-	{repos.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read " +
+	{git.ErrEmpty, ReasonNotFound, "The repository has no commits yet. Push one to its mirror first."},
+	{git.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read " +
 		"repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
 	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise " +
 		"its limits."},
@@ -110,7 +111,7 @@ func asError(err error) *Error {
 	if refusal := limits.RefusalOf(err); refusal != nil {
 		return Refused(refusal)
 	}
-	if ambiguous := (*repos.AmbiguousError)(nil); errors.As(err, &ambiguous) {
+	if ambiguous := (*git.AmbiguousError)(nil); errors.As(err, &ambiguous) {
 		candidates := make([]string, len(ambiguous.Candidates))
 		for i, id := range ambiguous.Candidates {
 			candidates[i] = id.String()
@@ -123,11 +124,11 @@ func asError(err error) *Error {
 		what := strings.TrimPrefix(err.Error(), ErrURI.Error()+": ")
 		return &Error{Reason: ReasonURI, Message: "Malformed resource URI: " + what + ".", Cause: err}
 	}
-	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
-		return &Error{Reason: ReasonURI, Message: sentence(syntax.Error()), Cause: err}
+	if syntax := (*git.RevisionError)(nil); errors.As(err, &syntax) {
+		return &Error{Reason: ReasonURI, Message: sentence(repos.ExplainRevision(syntax)), Cause: err}
 	}
-	if other := (*repos.KindError)(nil); errors.As(err, &other) {
-		return &Error{Reason: ReasonNotFound, Message: sentence(other.Error()), Cause: err}
+	if other := (*git.KindError)(nil); errors.As(err, &other) {
+		return &Error{Reason: ReasonNotFound, Message: sentence(repos.ExplainRevision(other)), Cause: err}
 	}
 	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
 		e := &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read " +

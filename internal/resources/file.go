@@ -9,7 +9,7 @@ import (
 	"path"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -26,20 +26,20 @@ const (
 )
 
 // locate finds the commit and the entry that a Contents names.
-func locate(ctx context.Context, snapshot *repos.Snapshot, r Resource) (repos.Commit, repos.TreeEntry, error) {
+func locate(ctx context.Context, snapshot *git.Snapshot, r Resource) (git.Commit, git.TreeEntry, error) {
 	revision := r.Revision
 	if revision == "" {
 		revision = "HEAD"
 	}
 	commit, err := snapshot.Resolve(ctx, revision)
 	if err != nil {
-		return repos.Commit{}, repos.TreeEntry{}, err
+		return git.Commit{}, git.TreeEntry{}, err
 	}
 	entry, err := snapshot.Lookup(commit.Tree, r.Path)
 	return commit, entry, err
 }
 
-func (s *Service) findContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Found, error) {
+func (s *Service) findContents(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Found, error) {
 	commit, entry, err := locate(ctx, snapshot, r)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *Service) findContents(ctx context.Context, snapshot *repos.Snapshot, r 
 }
 
 // locatedAt notes where something was found.
-func (f *Found) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEntry) {
+func (f *Found) locatedAt(r Resource, commit git.Commit, entry git.TreeEntry) {
 	f.Commit, f.Modified = commit.ID.String(), commit.Committer.When()
 	f.Revision = f.Commit
 	f.Repository, f.Frozen, f.FrozenName = r.Repository, frozen(r, f.Commit), f.FileName
@@ -75,7 +75,7 @@ func (f *Found) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEntry
 
 // findFile reads the header of a file's object for its length, and nothing of what is
 // known already.
-func (s *Service) findFile(snapshot *repos.Snapshot, r Resource, entry repos.TreeEntry) (*Found, error) {
+func (s *Service) findFile(snapshot *git.Snapshot, r Resource, entry git.TreeEntry) (*Found, error) {
 	found := &Found{
 		URI: r.String(), FileName: path.Base(r.Path), Size: UnknownSize, ETag: entry.ID.String(), Streamable: true,
 		source: &file{s.options.Limits, snapshot, entry.ID, r.Path, entry.Mode.IsSymlink()},
@@ -91,8 +91,8 @@ func (s *Service) findFile(snapshot *repos.Snapshot, r Resource, entry repos.Tre
 
 // missingBlob turns "not found" into damage: a tree names the blob.
 func missingBlob(err error) error {
-	if errors.Is(err, repos.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
+	if errors.Is(err, git.ErrNotFound) {
+		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)
 	}
 	return err
 }
@@ -100,8 +100,8 @@ func missingBlob(err error) error {
 // file is the source of a file of a commit.
 type file struct {
 	limits   *limits.Limiter
-	snapshot *repos.Snapshot
-	id       repos.ID
+	snapshot *git.Snapshot
+	id       git.ID
 	path     string
 	symlink  bool
 }

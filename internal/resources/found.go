@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -99,7 +100,7 @@ func (f *Found) remember(known *known) {
 }
 
 // finder finds one kind of resource in a snapshot, which the caller closes where it fails.
-type finder func(ctx context.Context, s *repos.Snapshot, r Resource) (*Found, error)
+type finder func(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error)
 
 // Find finds the resource that a URI names.
 func (s *Service) Find(ctx context.Context, uri string) (*Found, error) {
@@ -130,7 +131,7 @@ func (s *Service) findResource(ctx context.Context, resource Resource) (*Found, 
 		return s.findCatalogue(ctx, resource)
 	}
 	finders := map[Kind]finder{
-		Card: findCard, Refs: findRefs, Ref: findRef, Contents: s.findContents, Archive: s.findArchive,
+		Card: s.findCard, Refs: findRefs, Ref: findRef, Contents: s.findContents, Archive: s.findArchive,
 		Signature: findSignature, Checksum: s.findChecksum,
 	}
 	return s.findWith(ctx, resource, finders[resource.Kind])
@@ -139,16 +140,19 @@ func (s *Service) findResource(ctx context.Context, resource Resource) (*Found, 
 // findWith takes a snapshot and finds a resource in it.
 func (s *Service) findWith(ctx context.Context, resource Resource, find finder) (*Found, error) {
 	defer AccountOf(ctx).Stage("open")()
-	snapshot, err := s.options.Catalogue.For(ctx).Snapshot(resource.Repository)
+	repository, err := s.options.Catalogue.For(ctx).Get(resource.Repository)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := repository.Snapshot()
 	if err != nil {
 		return nil, err
 	}
 	AccountOf(ctx).ask(resource.Repository, resource.Revision)
-	repository := snapshot.Repository()
 	stale := !resource.isPinned() && s.Freshen(ctx, repository)
 	found, err := find(ctx, snapshot, resource)
 	if err != nil {
-		if resource.isPinned() && errors.Is(err, repos.ErrNotFound) {
+		if resource.isPinned() && errors.Is(err, git.ErrNotFound) {
 			s.Freshen(ctx, repository) // it may have the commit then
 		}
 		return nil, errors.Join(err, snapshot.Close())
@@ -183,7 +187,7 @@ func (n names) LongestRef(repository, prefix, p, marker string) (name, rest stri
 		return "", "", err
 	}
 	name, rest, err = r.LongestRef(prefix, p, marker)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		err = &missedRef{r, err}
 	}
 	return name, rest, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -41,7 +42,7 @@ func (r Resource) isPinned() bool {
 }
 
 func isID(revision string) bool {
-	_, err := repos.ParseID(revision)
+	_, err := git.ParseID(revision)
 	return err == nil
 }
 

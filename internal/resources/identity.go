@@ -5,16 +5,16 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // absences are the errors that say that a resource is not there, or never can be
 // read: others may be over in a moment.
-var absences = []error{repos.ErrNotFound, repos.ErrInvalid, repos.ErrEmpty, repos.ErrUnsupported, ErrURI}
+var absences = []error{git.ErrNotFound, git.ErrInvalid, git.ErrEmpty, git.ErrUnsupported, ErrURI}
 
 // IsAbsence reports whether an error of a resource means that there is none.
 func IsAbsence(err error) bool {
-	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
+	if syntax := (*git.RevisionError)(nil); errors.As(err, &syntax) {
 		return true
 	}
 	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
@@ -22,7 +22,7 @@ func IsAbsence(err error) bool {
 
 // Identity is another string when a file, a folder, an archive, its checksum or a signature is
 // another one. It is found without reading them.
-func Identity(ctx context.Context, snapshot *repos.Snapshot, r Resource) (string, error) {
+func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
 	switch r.Kind {
 	case Archive, Checksum:
 		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
@@ -44,7 +44,7 @@ func Identity(ctx context.Context, snapshot *repos.Snapshot, r Resource) (string
 // commitsOf the revisions, as far as there are any: the bytes of an archive are a
 // function of them. A base that is not served makes an archive without one, or
 // none.
-func commitsOf(ctx context.Context, snapshot *repos.Snapshot, revision, base string) (string, error) {
+func commitsOf(ctx context.Context, snapshot *git.Snapshot, revision, base string) (string, error) {
 	commit, err := snapshot.Resolve(ctx, revision)
 	if err != nil || base == "" {
 		return commit.ID.String(), err
@@ -57,7 +57,7 @@ func commitsOf(ctx context.Context, snapshot *repos.Snapshot, revision, base str
 }
 
 // PathOf is the path in the URI of a repository or of what it has. The error is
-// [ErrURI], or [repos.ErrNotFound] for another scheme.
+// [ErrURI], or [git.ErrNotFound] for another scheme.
 func PathOf(uri string) (string, error) {
 	path, _, err := decode(uri)
 	return path, err

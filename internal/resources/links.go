@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/links"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -88,7 +88,7 @@ func (s *Service) LinkLifetime() time.Duration {
 func (s *Service) DownloadLink(ctx context.Context, found *Found) (url string, link links.Link, err error) {
 	principal := access.PrincipalOf(ctx).ID
 	return s.link(ctx, found, links.Grant{
-		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principal, Bound: principal != "",
+		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principal,
 	})
 }
 
@@ -140,7 +140,7 @@ func (s *Service) LinkMeta(ctx context.Context, found *Found) map[string]any {
 // ArchiveLinkMeta is LinkMeta of an archive of a branch, by the commit at its head.
 // No repository is opened for it: what a branch holds is a commit, by git's rule,
 // and a page of fifty would take longer than all else of it.
-func (s *Service) ArchiveLinkMeta(ctx context.Context, r Resource, head repos.ID) map[string]any {
+func (s *Service) ArchiveLinkMeta(ctx context.Context, r Resource, head git.ID) map[string]any {
 	if !s.CanLink(ctx) {
 		return nil
 	}
@@ -193,7 +193,7 @@ var ErrLinkGone = errors.New("the commit of the link is not here yet")
 // [links.Authority.Verify], [ErrLinkGone] and those of [Service.Find].
 func (s *Service) FindLink(ctx context.Context, token string, asked links.Use) (Linked, error) {
 	if s.options.Links.Authority == nil {
-		return Linked{}, fmt.Errorf("there are no links: %w", repos.ErrNotFound)
+		return Linked{}, fmt.Errorf("there are no links: %w", git.ErrNotFound)
 	}
 	// The Host header was held against the names that the server is known by; a
 	// proxy may have put another of them there.
@@ -245,14 +245,14 @@ func readerOf(link links.Link) access.Principal {
 // the link's.
 func (s *Service) findFrozen(ctx context.Context, link links.Link) (*Found, error) {
 	found, err := s.Find(ctx, link.Resource)
-	if !errors.Is(err, repos.ErrNotFound) {
+	if !errors.Is(err, git.ErrNotFound) {
 		return found, err
 	}
 	if _, unknown := s.options.Catalogue.For(ctx).Get(link.Repository); unknown != nil {
 		return nil, err
 	}
 	found, err = s.findCached(ctx, link.Resource)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		return nil, ErrLinkGone
 	}
 	return found, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // missing says which part of a plain URL names nothing, and what lists what
@@ -19,8 +19,8 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with " +
 			"fallback=full."
 	}
-	if errors.As(err, new(*Error)) || errors.As(err, new(*repos.KindError)) || !errors.Is(err, repos.ErrNotFound) ||
-		errors.Is(err, repos.ErrEmpty) {
+	if errors.As(err, new(*Error)) || errors.As(err, new(*git.KindError)) || !errors.Is(err, git.ErrNotFound) ||
+		errors.Is(err, git.ErrEmpty) {
 		return ""
 	}
 	path, err := decodePath(rawPath)
@@ -71,7 +71,7 @@ func (s *Service) missingBelow(ctx context.Context, name, revision, path string)
 	_, _, err = locate(ctx, snapshot, Resource{Revision: revision})
 	refs := "GET /refs/" + escape(name, pathBytes) + " lists branches and tags."
 	switch {
-	case errors.Is(err, repos.ErrNotFound):
+	case errors.Is(err, git.ErrNotFound):
 		return fmt.Sprintf("The repository %s has no branch, tag or commit %q. "+
 			"%s", Text(name), Clip(Text(revision)), refs)
 	case err != nil || path == "":

@@ -11,6 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -130,7 +131,7 @@ func TestWhatIsKnownIsNotRead(t *testing.T) {
 		}
 	}
 	empty()
-	if _, err := mustFind(t, s, uri).Open(t.Context(), Want{Method: Get}); !errors.Is(err, repos.ErrCorrupt) {
+	if _, err := mustFind(t, s, uri).Open(t.Context(), Want{Method: Get}); !errors.Is(err, git.ErrCorrupt) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if n := reserved(l); n != 0 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -16,8 +17,8 @@ import (
 type Siblings struct {
 	view repos.View
 	of   *repos.Repository
-	mu   *sync.Mutex                // of held; both are shared with the siblings of siblings
-	held map[string]*repos.Snapshot // by name
+	mu   *sync.Mutex              // of held; both are shared with the siblings of siblings
+	held map[string]*git.Snapshot // by name
 }
 
 var _ archive.Siblings = (*Siblings)(nil)
@@ -25,19 +26,19 @@ var _ archive.Siblings = (*Siblings)(nil)
 // NewSiblings is for the submodules of one repository, and for those in them.
 // Close it when the archive is done.
 func NewSiblings(view repos.View, of *repos.Repository) *Siblings {
-	return &Siblings{view: view, of: of, mu: &sync.Mutex{}, held: make(map[string]*repos.Snapshot)}
+	return &Siblings{view: view, of: of, mu: &sync.Mutex{}, held: make(map[string]*git.Snapshot)}
 }
 
 // Open implements [archive.Siblings]: the commit has to be one that the other
 // repository serves.
-func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archive.Sibling, error) {
+func (s *Siblings) Open(ctx context.Context, url string, commit git.ID) (archive.Sibling, error) {
 	repository, err := s.view.Sibling(s.of, url)
 	if err != nil {
 		return archive.Sibling{}, err
 	}
 	snapshot, err := s.hold(repository)
-	if errors.Is(err, repos.ErrUnsupported) {
-		return archive.Sibling{}, fmt.Errorf("submodule: %w: %w", repos.ErrNotFound, err)
+	if errors.Is(err, git.ErrUnsupported) {
+		return archive.Sibling{}, fmt.Errorf("submodule: %w: %w", git.ErrNotFound, err)
 	}
 	if err != nil {
 		return archive.Sibling{}, err
@@ -47,7 +48,7 @@ func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archi
 		return archive.Sibling{}, err
 	}
 	if found.ID != commit { // it was the id of a tag
-		return archive.Sibling{}, fmt.Errorf("submodule: %w", repos.ErrNotFound)
+		return archive.Sibling{}, fmt.Errorf("submodule: %w", git.ErrNotFound)
 	}
 	return archive.Sibling{
 		Repository: repository.Name(), Source: snapshot, Commit: found,
@@ -56,7 +57,7 @@ func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archi
 }
 
 // hold opens a repository that is not open yet.
-func (s *Siblings) hold(repository *repos.Repository) (*repos.Snapshot, error) {
+func (s *Siblings) hold(repository *repos.Repository) (*git.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if snapshot := s.held[repository.Name()]; snapshot != nil {

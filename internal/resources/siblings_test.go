@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // siblings makes a catalogue of main with the submodules lib and private, a
 // commit of lib that no ref leads to.
-func siblings(t *testing.T, options repos.Options) (catalogue *repos.Catalogue, commits map[string]repos.ID) {
+func siblings(t *testing.T, options repos.Options) (catalogue *repos.Catalogue, commits map[string]git.ID) {
 	t.Helper()
 	root := t.TempDir()
 	lib := gittest.At(t, filepath.Join(root, "group", "lib.git"))
@@ -40,10 +41,10 @@ func siblings(t *testing.T, options repos.Options) (catalogue *repos.Catalogue, 
 			t.Error(err)
 		}
 	})
-	commits = make(map[string]repos.ID)
+	commits = make(map[string]git.ID)
 	for name, id := range map[string]string{"head": head, "public": public, "private": private,
 		"tag": lib.Git("rev-parse", "v1"), "tree": lib.Git("rev-parse", "main^{tree}")} {
-		if commits[name], err = repos.ParseID(id); err != nil {
+		if commits[name], err = git.ParseID(id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +75,7 @@ func TestSiblingsServeWhatTheirRepositoriesServe(t *testing.T) {
 		} {
 			found, err := s.Open(t.Context(), c.url, commits[c.commit])
 			switch {
-			case !c.served && !errors.Is(err, repos.ErrNotFound):
+			case !c.served && !errors.Is(err, git.ErrNotFound):
 				t.Errorf("unreachable %v: %s of %s: %v, %v", unreachable, c.commit, c.url, found, err)
 			case c.served && (err != nil || found.Commit.ID != commits[c.commit]):
 				t.Errorf("unreachable %v: %s of %s: %v", unreachable, c.commit, c.url, err)
@@ -138,7 +139,7 @@ func TestArchivesHaveTheirSubmodules(t *testing.T) {
 		}
 	}
 	if _, err := server.Find(t.Context(),
-		"repo://group/main/archive/main.tar?submodules=content&path=lib/none"); !errors.Is(err, repos.ErrNotFound) {
+		"repo://group/main/archive/main.tar?submodules=content&path=lib/none"); !errors.Is(err, git.ErrNotFound) {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // signatureNotes are the notes that hold detached signatures of archives, one
@@ -18,7 +18,7 @@ const signatureSuffix = ".asc"
 // findSignature finds the detached signature of an archive. It is somebody
 // else's word about the bytes that the archive's name stands for; nothing here
 // checks it.
-func findSignature(ctx context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
+func findSignature(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) {
 	commit, err := s.Resolve(ctx, r.Revision)
 	if err != nil {
 		return nil, err
@@ -40,18 +40,18 @@ func findSignature(ctx context.Context, s *repos.Snapshot, r Resource) (*Found, 
 
 // targets are what a signature may be noted on: the tag object that the
 // revision names, and the commit.
-func targets(s *repos.Snapshot, revision string, commit repos.ID) []repos.ID {
+func targets(s *git.Snapshot, revision string, commit git.ID) []git.ID {
 	for _, prefix := range []string{"", "refs/tags/"} {
 		if ref, err := s.Ref(prefix + revision); err == nil && ref.Target != commit {
-			return []repos.ID{ref.Target, commit}
+			return []git.ID{ref.Target, commit}
 		}
 	}
-	return []repos.ID{commit}
+	return []git.ID{commit}
 }
 
-func noteOf(s *repos.Snapshot, notes string, ids []repos.ID) (note []byte, err error) {
+func noteOf(s *git.Snapshot, notes string, ids []git.ID) (note []byte, err error) {
 	for _, id := range ids {
-		if note, err = s.Note(notes, id); !errors.Is(err, repos.ErrNotFound) {
+		if note, err = s.Note(notes, id); !errors.Is(err, git.ErrNotFound) {
 			return note, err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -61,7 +61,7 @@ type Resource struct {
 }
 
 // Namespace finds where the names in a URI end. Both methods return
-// [repos.ErrNotFound] when nothing fits.
+// [git.ErrNotFound] when nothing fits.
 type Namespace interface {
 	// LongestRepository splits off the longest leading repository name.
 	LongestRepository(path string) (name, rest string, err error)
@@ -71,7 +71,7 @@ type Namespace interface {
 }
 
 // Parse takes a URI apart. What is no URI of the grammar is ErrURI; a
-// repository, branch or tag that does not exist is [repos.ErrNotFound], as is
+// repository, branch or tag that does not exist is [git.ErrNotFound], as is
 // any other Scheme.
 //
 // Percent-encoding is undone once, here, and nowhere after: slashes may be
@@ -115,7 +115,7 @@ func decode(uri string) (path string, query []pair, err error) {
 		return "", nil, fmt.Errorf("%w: longer than %d bytes", ErrURI, MaxURIBytes)
 	}
 	if len(uri) < len(Scheme) || !strings.EqualFold(uri[:len(Scheme)], Scheme) {
-		return "", nil, fmt.Errorf("another scheme: %w", repos.ErrNotFound)
+		return "", nil, fmt.Errorf("another scheme: %w", git.ErrNotFound)
 	}
 	rawPath, rawQuery, hasQuery := strings.Cut(uri[len(Scheme):], "?")
 	if rawPath != "" {
@@ -140,7 +140,7 @@ func parseBelow(name, rest string, names Namespace) (Resource, error) {
 	segment, rest, _ := strings.Cut(rest, "/")
 	parse := shapes[segment]
 	if parse == nil {
-		return Resource{}, fmt.Errorf("no such kind of resource: %w", repos.ErrNotFound)
+		return Resource{}, fmt.Errorf("no such kind of resource: %w", git.ErrNotFound)
 	}
 	return parse(name, rest, names)
 }
@@ -155,7 +155,7 @@ func parseRefs(name, rest string, names Namespace) (Resource, error) {
 	}
 	class, rest, _ := strings.Cut(rest, "/")
 	if class != "heads" && class != "tags" {
-		return Resource{}, fmt.Errorf("no such kind of ref: %w", repos.ErrNotFound)
+		return Resource{}, fmt.Errorf("no such kind of ref: %w", git.ErrNotFound)
 	}
 	ref, rest, err := names.LongestRef(name, "refs/"+class+"/", rest, contentsMarker)
 	if err != nil {
@@ -178,7 +178,7 @@ func parseSHA(name, rest string, _ Namespace) (Resource, error) {
 	sha, rest, _ := strings.Cut(rest, "/")
 	segment, path, _ := strings.Cut(rest, "/")
 	if segment != "contents" {
-		return Resource{}, fmt.Errorf("no such resource of a commit: %w", repos.ErrNotFound)
+		return Resource{}, fmt.Errorf("no such resource of a commit: %w", git.ErrNotFound)
 	}
 	return Resource{Repository: name, Kind: Contents, Revision: sha, Path: path}, nil
 }
@@ -198,7 +198,7 @@ func parseArchive(name, rest string, _ Namespace) (Resource, error) {
 	kind, rest := kindOfArchive(rest)
 	ref, format, ok := archive.SplitName(rest)
 	if !ok || strings.HasSuffix(ref, "/") {
-		return Resource{}, fmt.Errorf("no archive format: %w", repos.ErrNotFound)
+		return Resource{}, fmt.Errorf("no archive format: %w", git.ErrNotFound)
 	}
 	return Resource{Repository: name, Kind: kind, Revision: ref, Options: archive.Options{Format: format}}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // fixedNames is a namespace of a few repositories and refs.
@@ -27,7 +27,7 @@ func longest(names []string, prefix, path string, fits func(rest string) bool) (
 			}
 		}
 	}
-	return "", "", repos.ErrNotFound
+	return "", "", git.ErrNotFound
 }
 
 func (fixedNames) LongestRepository(path string) (string, string, error) {
@@ -104,8 +104,8 @@ func TestParseReadsTheGrammar(t *testing.T) {
 // refused are URIs that name nothing. Each gives one of two errors; which one
 // tells nothing about repositories.
 var refused = map[string]error{
-	"": repos.ErrNotFound, "repo:": repos.ErrNotFound, "a": repos.ErrNotFound, "file:///etc/passwd": repos.ErrNotFound,
-	"http://169.254.169.254/": repos.ErrNotFound, "repo:/a": repos.ErrNotFound,
+	"": git.ErrNotFound, "repo:": git.ErrNotFound, "a": git.ErrNotFound, "file:///etc/passwd": git.ErrNotFound,
+	"http://169.254.169.254/": git.ErrNotFound, "repo:/a": git.ErrNotFound,
 	"repo:///":          ErrURI,
 	"repo:///a":         ErrURI,
 	"repo://a//refs":    ErrURI,
@@ -124,19 +124,19 @@ var refused = map[string]error{
 	"repo://a/archive/main.tar?prefix=a&prefix=a": ErrURI, "repo://a/archive/main.tar?prefix": ErrURI,
 	"repo://a/archive/main.tar?":           ErrURI,
 	"repo://a/archive/main.tar?prefix=a#b": ErrURI, "repo://a/archive/main.tar.asc?prefix=a": ErrURI,
-	"repo://nobody": repos.ErrNotFound, "repo://a.git": repos.ErrNotFound, "repo://a%2egit/objects": repos.ErrNotFound,
-	"repo://A": repos.ErrNotFound, "repo://u:p@h/x": repos.ErrNotFound, "repo://a:80": repos.ErrNotFound,
-	"repo://[::1%25eth0]/": repos.ErrNotFound,
-	"repo://%252e%252e":    repos.ErrNotFound, "repo://..%5c..": repos.ErrNotFound,
-	"repo://%c0%ae%c0%ae": repos.ErrNotFound, "repo://%ff%fe": repos.ErrNotFound,
-	"repo://．．／a": repos.ErrNotFound, "repo://a\u202e": repos.ErrNotFound, "repo://a\u200d": repos.ErrNotFound,
-	"repo://a%0D%0AX:%20y": repos.ErrNotFound,
-	"repo://a/other":       repos.ErrNotFound, "repo://a/refs/notes/x": repos.ErrNotFound,
-	"repo://a/refs/heads":      repos.ErrNotFound,
-	"repo://a/refs/heads/none": repos.ErrNotFound, "repo://a/sha/abc": repos.ErrNotFound,
-	"repo://a/sha/abc/x": repos.ErrNotFound,
-	"repo://a/archive":   repos.ErrNotFound, "repo://a/archive/main": repos.ErrNotFound,
-	"repo://a/archive/main.rar": repos.ErrNotFound, "repo://a/archive/.tar": repos.ErrNotFound,
+	"repo://nobody": git.ErrNotFound, "repo://a.git": git.ErrNotFound, "repo://a%2egit/objects": git.ErrNotFound,
+	"repo://A": git.ErrNotFound, "repo://u:p@h/x": git.ErrNotFound, "repo://a:80": git.ErrNotFound,
+	"repo://[::1%25eth0]/": git.ErrNotFound,
+	"repo://%252e%252e":    git.ErrNotFound, "repo://..%5c..": git.ErrNotFound,
+	"repo://%c0%ae%c0%ae": git.ErrNotFound, "repo://%ff%fe": git.ErrNotFound,
+	"repo://．．／a": git.ErrNotFound, "repo://a\u202e": git.ErrNotFound, "repo://a\u200d": git.ErrNotFound,
+	"repo://a%0D%0AX:%20y": git.ErrNotFound,
+	"repo://a/other":       git.ErrNotFound, "repo://a/refs/notes/x": git.ErrNotFound,
+	"repo://a/refs/heads":      git.ErrNotFound,
+	"repo://a/refs/heads/none": git.ErrNotFound, "repo://a/sha/abc": git.ErrNotFound,
+	"repo://a/sha/abc/x": git.ErrNotFound,
+	"repo://a/archive":   git.ErrNotFound, "repo://a/archive/main": git.ErrNotFound,
+	"repo://a/archive/main.rar": git.ErrNotFound, "repo://a/archive/.tar": git.ErrNotFound,
 	Scheme + strings.Repeat("x", 64<<10):  ErrURI,
 	Scheme + strings.Repeat("x/", 10_000): ErrURI,
 }
@@ -159,7 +159,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, uri string) {
 		resource, err := Parse(uri, fixedNames{})
 		if err != nil {
-			if !errors.Is(err, ErrURI) && !errors.Is(err, repos.ErrNotFound) {
+			if !errors.Is(err, ErrURI) && !errors.Is(err, git.ErrNotFound) {
 				t.Fatalf("Parse(%q): %v", uri, err)
 			}
 			return

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Keys of _meta.
@@ -180,7 +180,7 @@ func outline(r Resource) *Found {
 }
 
 // viewHead shows the commit at a ref, and where the files and the archive are.
-func viewHead(s *repos.Snapshot, id repos.ID, contents, packed Resource) (*commitView, linksView, error) {
+func viewHead(s *git.Snapshot, id git.ID, contents, packed Resource) (*commitView, linksView, error) {
 	c, err := s.Commit(id)
 	if err != nil {
 		return nil, linksView{}, err
@@ -192,16 +192,20 @@ func viewHead(s *repos.Snapshot, id repos.ID, contents, packed Resource) (*commi
 	}, linksView{Contents: contents.String(), Archive: packed.String()}, nil
 }
 
-func findCard(_ context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
-	refs, err := s.Refs()
+func (s *Service) findCard(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Found, error) {
+	repository, err := s.options.Catalogue.For(ctx).Get(r.Repository)
 	if err != nil {
 		return nil, err
 	}
-	branch, err := s.DefaultBranch()
+	refs, err := snapshot.Refs()
 	if err != nil {
 		return nil, err
 	}
-	view := cardView{Name: r.Repository, Description: s.Repository().Description(), DefaultBranch: Text(branch)}
+	branch, err := snapshot.DefaultBranch()
+	if err != nil {
+		return nil, err
+	}
+	view := cardView{Name: r.Repository, Description: repository.Description(), DefaultBranch: Text(branch)}
 	for _, ref := range refs {
 		switch {
 		case ref.Branch() != "":
@@ -210,15 +214,15 @@ func findCard(_ context.Context, s *repos.Snapshot, r Resource) (*Found, error) 
 			view.Tags++
 		}
 	}
-	head, err := s.Head()
+	head, err := snapshot.Head()
 	switch {
-	case err != nil && !errors.Is(err, repos.ErrEmpty):
+	case err != nil && !errors.Is(err, git.ErrEmpty):
 		return nil, err
 	case err != nil:
-		view.Empty = !errors.Is(err, repos.ErrUnborn)
+		view.Empty = !errors.Is(err, git.ErrUnborn)
 	default:
 		packed := Resource{Repository: r.Repository, Revision: head.Name}
-		if view.Head, view.Links, err = viewHead(s, head.Commit, Resource{Repository: r.Repository},
+		if view.Head, view.Links, err = viewHead(snapshot, head.Commit, Resource{Repository: r.Repository},
 			packed); err != nil {
 			return nil, err
 		}
@@ -229,7 +233,7 @@ func findCard(_ context.Context, s *repos.Snapshot, r Resource) (*Found, error) 
 
 // findRefs lists branches and tags, and all other refs only when they are asked
 // for: a mirror of a large host has one for each pull request.
-func findRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
+func findRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) {
 	refs, err := s.Refs()
 	if err != nil {
 		return nil, err
@@ -239,7 +243,7 @@ func findRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Found, error
 		return nil, err
 	}
 	if !r.All {
-		refs = slices.DeleteFunc(refs, func(ref repos.Ref) bool { return ref.Branch() == "" && ref.Tag() == "" })
+		refs = slices.DeleteFunc(refs, func(ref git.Ref) bool { return ref.Branch() == "" && ref.Tag() == "" })
 	}
 	names := make([]string, len(refs))
 	for i, ref := range refs {
@@ -266,7 +270,7 @@ func (s *Service) findCatalogue(ctx context.Context, r Resource) (*Found, error)
 	return shown.fill(ctx, outline(r), next)
 }
 
-func viewRef(repository string, ref repos.Ref) refView {
+func viewRef(repository string, ref git.Ref) refView {
 	view := refView{Name: Text(ref.Name), Type: "other"}
 	switch {
 	case ref.Branch() != "":
@@ -287,7 +291,7 @@ func viewRef(repository string, ref repos.Ref) refView {
 	return view
 }
 
-func findRef(_ context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
+func findRef(_ context.Context, s *git.Snapshot, r Resource) (*Found, error) {
 	ref, err := s.Ref(r.Revision)
 	if err != nil {
 		return nil, err
@@ -305,10 +309,10 @@ func findRef(_ context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
 // findFolder lists a page of a folder. The pages that follow are those of the same
 // commit, whatever becomes of the branch meanwhile.
 func findFolder(
-	ctx context.Context, s *repos.Snapshot, r Resource, commit repos.Commit, folder repos.TreeEntry,
+	ctx context.Context, s *git.Snapshot, r Resource, commit git.Commit, folder git.TreeEntry,
 ) (*Found, error) {
 	entries, more, err := s.TreePage(folder.ID, r.After, pageEntries)
-	if errors.Is(err, repos.ErrNotFound) && r.After != "" {
+	if errors.Is(err, git.ErrNotFound) && r.After != "" {
 		return nil, err
 	}
 	if err != nil {
@@ -335,7 +339,7 @@ func findFolder(
 	return list.fill(ctx, found, view.Next)
 }
 
-func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView, error) {
+func viewEntry(s *git.Snapshot, r Resource, entry git.TreeEntry) (entryView, error) {
 	r.Path = path.Join(r.Path, entry.Name)
 	view := entryView{
 		Name: Text(entry.Name), Type: entryType(entry.Mode), Mode: entry.Mode.String(), ID: entry.ID.String(),
@@ -354,7 +358,7 @@ func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView,
 	return view, nil
 }
 
-func entryType(mode repos.Mode) string {
+func entryType(mode git.Mode) string {
 	switch {
 	case mode.IsDir():
 		return "directory"

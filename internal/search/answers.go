@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/base/lru"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // outcome of searching a file.
@@ -34,14 +34,14 @@ type treeAnswer struct {
 type child struct {
 	before Counts // after the child before it
 	name   string
-	id     repos.ID
+	id     git.ID
 	folder bool
 }
 
 // treeKey names a folder's answer. The path counts only when files are selected
 // by it.
 type treeKey struct {
-	id   repos.ID
+	id   git.ID
 	path string
 }
 
@@ -63,7 +63,7 @@ type answers struct {
 	mu    sync.Mutex
 	bytes int64
 	empty map[uint64]outcome // of files without matches, by hash
-	found map[repos.ID]*packedLines
+	found map[git.ID]*packedLines
 	trees map[treeKey]*treeAnswer
 }
 
@@ -75,7 +75,7 @@ func newAnswerCache(limit int64) *answerCache {
 func (c *answerCache) forQuery(key string) *answers {
 	a := &answers{
 		cache: c, key: key, seed: maphash.MakeSeed(), bytes: int64(answersCost + len(key)),
-		empty: make(map[uint64]outcome), found: make(map[repos.ID]*packedLines), trees: make(map[treeKey]*treeAnswer),
+		empty: make(map[uint64]outcome), found: make(map[git.ID]*packedLines), trees: make(map[treeKey]*treeAnswer),
 	}
 	return c.queries.GetOrPut(key, a, a.bytes)
 }
@@ -104,7 +104,7 @@ func (a *answers) reserve(cost int) bool {
 }
 
 // file returns what is known about a file.
-func (a *answers) file(id repos.ID) (outcome, *packedLines) {
+func (a *answers) file(id git.ID) (outcome, *packedLines) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if f := a.found[id]; f != nil {
@@ -116,11 +116,11 @@ func (a *answers) file(id repos.ID) (outcome, *packedLines) {
 // hash makes places of files without matches, which are most, small. That two ids have
 // the same is as likely as a bit that flips in memory, and nobody can make it happen
 // without the seed.
-func (a *answers) hash(id repos.ID) uint64 { return maphash.Comparable(a.seed, id) }
+func (a *answers) hash(id git.ID) uint64 { return maphash.Comparable(a.seed, id) }
 
 // putFile remembers the outcome of a file. Damage is not remembered: another copy
 // may be sound.
-func (a *answers) putFile(id repos.ID, o outcome, f *packedLines) {
+func (a *answers) putFile(id git.ID, o outcome, f *packedLines) {
 	if o == damaged || o == excluded {
 		return
 	}

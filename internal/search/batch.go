@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/repomcp/repomcp/internal/base/workers"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
@@ -81,7 +81,7 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	content, err := b.target.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])
 	if err != nil {
 		f.outcome, f.err = damaged, damageIfMissing(err)
-		if errors.Is(err, repos.ErrTooLarge) {
+		if errors.Is(err, git.ErrTooLarge) {
 			f.outcome, f.err = isLarge, nil
 			s.files.putFile(f.id, isLarge, nil)
 		}
@@ -124,7 +124,7 @@ func (s *search) scan(sc *scratch, content []byte) (outcome, *packedLines) {
 }
 
 // onWorker runs something with a file's content where batches run, and waits.
-func (s *search) onWorker(t *target, id repos.ID, do func(sc *scratch, content []byte)) error {
+func (s *search) onWorker(t *target, id git.ID, do func(sc *scratch, content []byte)) error {
 	done, failed := make(chan struct{}), error(nil)
 	task := workers.Func(func(w *workers.Worker) {
 		defer close(done)

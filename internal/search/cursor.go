@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // ErrCursor means that a cursor cannot be used: it is of another query, or its
@@ -23,7 +23,7 @@ const (
 // or in one of its commits, before a file or folder, or within a file.
 type position struct {
 	repository string
-	commit     repos.ID
+	commit     git.ID
 	path       string
 	lines      int // of the file that were returned already
 }
@@ -44,7 +44,7 @@ func decodeCursor(text string, sum [sumBytes]byte) (p position, err error) {
 	if err != nil || len(b) < fixed || b[0] != cursorVersion || [sumBytes]byte(b[1:1+sumBytes]) != sum {
 		return p, ErrCursor
 	}
-	p.commit = repos.ID(b[1+sumBytes : fixed])
+	p.commit = git.ID(b[1+sumBytes : fixed])
 	lines, n := binary.Uvarint(b[fixed:])
 	if n <= 0 || lines > 1<<31 {
 		return p, ErrCursor

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 )
 
@@ -108,7 +108,7 @@ func TestABombOfFoldersStopsInTime(t *testing.T) {
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "bomb.git"))
 	raw := func(id string) string {
-		parsed, err := repos.ParseID(id)
+		parsed, err := git.ParseID(id)
 		if err != nil {
 			t.Fatal(err)
 		}

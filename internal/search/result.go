@@ -6,14 +6,14 @@ import (
 	"math"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
 // Request is a search.
 type Request struct {
 	Query Query
-	// Ref is the revision, as for [repos.Snapshot.Resolve]; the default branch
+	// Ref is the revision, as for [git.Snapshot.Resolve]; the default branch
 	// when empty. Of several repositories those that lack it are left out.
 	Ref string
 	// Before and After are how many lines come with each matching one, at most
@@ -122,9 +122,9 @@ func (c *Counts) add(d Counts) {
 // File is a file with matching lines.
 type File struct {
 	Repository string
-	Commit     repos.ID
+	Commit     git.ID
 	Path       string // any bytes, as git has them
-	Blob       repos.ID
+	Blob       git.ID
 	// Lines are in the order of their numbers; those of context among them.
 	Lines []Line
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/base/workers"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -93,7 +94,7 @@ type folder struct {
 // Search runs a query in the repositories that the visitor of the context may know
 // of; others do not exist for it. Mistakes in it are a [*QueryError], a cursor that does not
 // fit is [ErrCursor], and a repository that was named alone fails with its own error:
-// [repos.ErrNotFound] when it, or the ref, is not there. Problems with others are
+// [git.ErrNotFound] when it, or the ref, is not there. Problems with others are
 // in the result.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
 	query, err := compile(request.Query)
@@ -129,7 +130,7 @@ func (s *search) close() {
 }
 
 // treeKey names the answer of a folder.
-func (s *search) treeKey(id repos.ID, path string) treeKey {
+func (s *search) treeKey(id git.ID, path string) treeKey {
 	if s.query.filterKey == "" {
 		path = ""
 	}
@@ -166,8 +167,8 @@ func (s *search) repositories() (names []string, single bool, err error) {
 			continue
 		}
 		// What the catalogue does not list yet, it finds by name.
-		if _, err := s.view.Get(name); err != nil && !errors.Is(err, repos.ErrNotFound) &&
-			!errors.Is(err, repos.ErrInvalid) {
+		if _, err := s.view.Get(name); err != nil && !errors.Is(err, git.ErrNotFound) &&
+			!errors.Is(err, git.ErrInvalid) {
 			return nil, false, err
 		}
 	}
@@ -180,7 +181,7 @@ func (s *search) repositories() (names []string, single bool, err error) {
 		isIt := func(name string) bool { return strings.EqualFold(name, wanted) }
 		excludes := func(value string) bool { return matchRepository(value, wanted) }
 		if !isGlob(wanted) && !slices.ContainsFunc(names, isIt) && !slices.ContainsFunc(choice.None, excludes) {
-			return nil, false, fmt.Errorf("repository %q: %w", wanted, repos.ErrNotFound)
+			return nil, false, fmt.Errorf("repository %q: %w", wanted, git.ErrNotFound)
 		}
 	}
 	return names, len(names) == 1 && len(choice.Any) == 1 && !isGlob(choice.Any[0]), nil

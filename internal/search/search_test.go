@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
@@ -194,7 +194,7 @@ func TestRefs(t *testing.T) {
 		{Query: parse(t, "needle repo:one"), Ref: "no-such-ref"},
 		{Query: parse(t, "needle repo:absent")},
 	} {
-		if _, err := b.Search(t.Context(), request); !errors.Is(err, repos.ErrNotFound) {
+		if _, err := b.Search(t.Context(), request); !errors.Is(err, git.ErrNotFound) {
 			t.Errorf("%+v: %v", request, err)
 		}
 	}
@@ -203,7 +203,7 @@ func TestRefs(t *testing.T) {
 		t.Errorf("an empty repository: %+v", result)
 	}
 	two := seeing(t.Context(), func(name string) bool { return name == "two" })
-	if _, err := b.Search(two, search.Request{Query: parse(t, "needle repo:one")}); !errors.Is(err, repos.ErrNotFound) {
+	if _, err := b.Search(two, search.Request{Query: parse(t, "needle repo:one")}); !errors.Is(err, git.ErrNotFound) {
 		t.Errorf("a repository that the visitor may not know of: %v", err)
 	}
 	result, err := b.Search(two, search.Request{Query: words("hello")})

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/search/language"
 )
 
@@ -25,7 +25,7 @@ type step struct {
 	whole  Counts // of a folder that is stepped over
 	path   string
 	name   string // the last part of path
-	id     repos.ID
+	id     git.ID
 	target *target // the repository, for steps begin and end
 
 	unsure   bool // of a file: the content decides whether it is selected
@@ -53,12 +53,12 @@ const (
 // target is a repository held open at a commit.
 type target struct {
 	name     string
-	snapshot *repos.Snapshot
-	commit   repos.ID
+	snapshot *git.Snapshot
+	commit   git.ID
 }
 
 // walk goes through repositories and their trees ahead of the search. It is
-// no [repos.WalkTree]: of a folder whose answer is known it goes over the answer,
+// no [git.WalkTree]: of a folder whose answer is known it goes over the answer,
 // and reads no tree.
 type walk struct {
 	search   *search
@@ -73,8 +73,8 @@ type walk struct {
 // level is a folder that the walk is in.
 type level struct {
 	path    string
-	entries []repos.TreeEntry // when it is walked
-	answer  *treeAnswer       // when it is known
+	entries []git.TreeEntry // when it is walked
+	answer  *treeAnswer     // when it is known
 	next    int
 	resume  []string // what is left of the path to go on at, or nil
 }
@@ -126,11 +126,11 @@ func (w *walk) repository(ctx context.Context) (s step, ok bool, err error) {
 	if ctx.Err() != nil {
 		return step{}, false, context.Cause(ctx)
 	}
-	absent := errors.Is(err, repos.ErrEmpty) || errors.Is(err, repos.ErrNotFound)
+	absent := errors.Is(err, git.ErrEmpty) || errors.Is(err, git.ErrNotFound)
 	switch {
 	case !from.commit.IsZero() && absent:
 		return step{}, false, ErrCursor
-	case w.single && !errors.Is(err, repos.ErrEmpty):
+	case w.single && !errors.Is(err, git.ErrEmpty):
 		return step{}, false, err
 	case absent:
 		w.refError = err
@@ -141,8 +141,8 @@ func (w *walk) repository(ctx context.Context) (s step, ok bool, err error) {
 
 // root returns a folder around the tree of the commit, so that it is an entry like
 // others.
-func (w *walk) root(tree repos.ID, from position) level {
-	l := level{entries: []repos.TreeEntry{{Mode: repos.ModeDir, ID: tree}}}
+func (w *walk) root(tree git.ID, from position) level {
+	l := level{entries: []git.TreeEntry{{Mode: git.ModeDir, ID: tree}}}
 	if from.path != "" {
 		l.resume = append([]string{""}, strings.Split(from.path, "/")...)
 		w.search.skipLines = from.lines
@@ -151,10 +151,10 @@ func (w *walk) root(tree repos.ID, from position) level {
 }
 
 // open takes a snapshot and finds the commit to search.
-func (w *walk) open(ctx context.Context, name string, from position) (*target, repos.ID, error) {
+func (w *walk) open(ctx context.Context, name string, from position) (*target, git.ID, error) {
 	snapshot, err := w.search.view.Snapshot(name)
 	if err != nil {
-		return nil, repos.ID{}, err
+		return nil, git.ID{}, err
 	}
 	revision := cmp.Or(w.search.request.Ref, "HEAD")
 	if !from.commit.IsZero() {
@@ -162,7 +162,7 @@ func (w *walk) open(ctx context.Context, name string, from position) (*target, r
 	}
 	commit, err := snapshot.Resolve(ctx, revision)
 	if err != nil {
-		return nil, repos.ID{}, errors.Join(fmt.Errorf("repository %s: %w", name, err), snapshot.Close())
+		return nil, git.ID{}, errors.Join(fmt.Errorf("repository %s: %w", name, err), snapshot.Close())
 	}
 	return &target{name, snapshot, commit.ID}, commit.Tree, nil
 }
@@ -256,8 +256,8 @@ func (w *walk) folder(s step, resume []string) (step, error) {
 // damageIfMissing turns "not found" into damage: a commit or a folder names the
 // object.
 func damageIfMissing(err error) error {
-	if errors.Is(err, repos.ErrNotFound) {
-		return fmt.Errorf("%w: %w", repos.ErrCorrupt, err)
+	if errors.Is(err, git.ErrNotFound) {
+		return fmt.Errorf("%w: %w", git.ErrCorrupt, err)
 	}
 	return err
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 type compareArguments struct {
@@ -28,8 +28,8 @@ func (a *compareArguments) define(p *parameters) {
 // comparedCommits are the two commits.
 type comparedCommits struct {
 	base, head found
-	from       repos.ID // what is compared with head
-	ahead      int      // commits of head that base has not
+	from       git.ID // what is compared with head
+	ahead      int    // commits of head that base has not
 }
 
 const (

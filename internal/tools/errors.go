@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
@@ -39,28 +40,28 @@ var failures = []struct {
 }{
 	{context.Canceled, false, "The call was cancelled."},
 	{context.DeadlineExceeded, false, "The call took too long. Ask for less at once."},
-	{repos.ErrDenied, true,
+	{git.ErrDenied, true,
 		"The server is not permitted to read the repository's files. Ask the operator to let the server's user read " +
 			"the mirror."},
-	{repos.ErrPartial, true,
+	{git.ErrPartial, true,
 		"The mirror is a partial clone, and what was asked for is not in it. Ask the operator for a mirror that was " +
 			"made without --filter."},
-	{repos.ErrOutside, true,
+	{git.ErrOutside, true,
 		"The mirror borrows objects from a folder outside of the server's root, where the server does not read. Ask " +
 			"the operator to move that folder below the root, or to copy its objects with git repack -a."},
 	{repos.ErrQuarantined, false,
 		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
 			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
-	{repos.ErrLFS, true,
+	{git.ErrLFS, true,
 		"The mirror's file of a git-lfs object is not what the pointer in the commit says. Ask the operator to " +
 			"delete the file below lfs/objects and to fetch it again with git lfs fetch --all, or ask without lfs."},
-	{repos.ErrCorrupt, true,
+	{git.ErrCorrupt, true,
 		"The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git " +
 			"fsck on the mirror."},
-	{repos.ErrUnsupported, false,
+	{git.ErrUnsupported, false,
 		"The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an " +
 			"unknown extension). Ask the operator for a mirror in the default format."},
-	{repos.ErrBusy, true,
+	{git.ErrBusy, true,
 		"The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
 	{search.ErrCursor, false,
 		"The cursor does not belong to this search, or its commit is gone. Search again without cursor, or with the " +
@@ -73,17 +74,17 @@ var failures = []struct {
 	{glob.ErrTooMany, false,
 		fmt.Sprintf("The braces of the pattern stand for more than %d patterns. Ask in several calls.",
 			glob.MaxAlternatives)},
-	{repos.ErrUnborn, false,
+	{git.ErrUnborn, false,
 		"HEAD of the repository names a branch that does not exist, while others do. Give ref: see list_branches."},
-	{repos.ErrEmpty, false, "The repository has no commits yet. Find others with search_repositories."},
+	{git.ErrEmpty, false, "The repository has no commits yet. Find others with search_repositories."},
 	{archive.ErrLimit, false,
 		"The archive is larger than this server allows. Take less with paths, or ask the operator to " +
 			"raise its limits."},
-	{repos.ErrTooLarge, false,
+	{git.ErrTooLarge, false,
 		"There is too much to look at. Ask for a part: fewer lines, some paths, or nearer commits."},
-	{repos.ErrInvalid, false,
+	{git.ErrInvalid, false,
 		"A path among the arguments cannot be one. Copy it from a listing, such as that of find_files."},
-	{repos.ErrNotFound, false,
+	{git.ErrNotFound, false,
 		"What was asked for is not there, or no longer. Find repositories with search_repositories, and files with " +
 			"find_files."},
 }
@@ -105,7 +106,7 @@ func words(err error) (text string, unexpected bool) {
 	if mistake := (*search.QueryError)(nil); errors.As(err, &mistake) {
 		return "The query cannot be searched for: " + line(mistake.Error()) + ".", false
 	}
-	if ambiguous := (*repos.AmbiguousError)(nil); errors.As(err, &ambiguous) {
+	if ambiguous := (*git.AmbiguousError)(nil); errors.As(err, &ambiguous) {
 		few := *ambiguous
 		few.Candidates = few.Candidates[:min(len(few.Candidates), maxCandidates)]
 		return fmt.Sprintf("The %s (%d in all). Give more digits.", &few, len(ambiguous.Candidates)), false
@@ -117,11 +118,8 @@ func words(err error) (text string, unexpected bool) {
 		return "There is no difference to be had: " + line(needed.Error()) +
 			". Ask again without base, or with fallback=full.", false
 	}
-	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
-		return sentence(syntax), false
-	}
-	if other := (*repos.KindError)(nil); errors.As(err, &other) {
-		return sentence(other), false
+	if text := repos.ExplainRevision(err); text != "" {
+		return sentence(text), false
 	}
 	if errors.Is(err, archive.ErrOption) {
 		return "The arguments make no archive: " + line(err.Error()) + ".", false
@@ -135,14 +133,14 @@ func words(err error) (text string, unexpected bool) {
 }
 
 // sentence returns the text of an error that is written for callers.
-func sentence(err error) string {
-	return strings.ToUpper(err.Error()[:1]) + line(err.Error()[1:]) + "."
+func sentence(text string) string {
+	return strings.ToUpper(text[:1]) + line(text[1:]) + "."
 }
 
 // isAbsent reports whether the error says that something is not there, and not that it
 // is damaged.
 func isAbsent(err error) bool {
-	return errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)
+	return errors.Is(err, git.ErrNotFound) && !errors.Is(err, git.ErrCorrupt)
 }
 
 // didYouMean suggests names, as a sentence with a blank before it.

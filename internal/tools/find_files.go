@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
@@ -186,7 +186,7 @@ func (v *visit) alike(ctx context.Context, at found, missing string) string {
 	}
 	name := strings.ToLower(path.Base(lineSuffix.ReplaceAllString(missing, "")))
 	var paths []string
-	root := entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}
+	root := entry{TreeEntry: git.TreeEntry{Mode: git.ModeDir, ID: at.Tree}}
 	err := v.walk(ctx, root, true, func(e entry) bool {
 		if strings.ToLower(path.Base(e.path)) == name {
 			paths = append(paths, quote(e.path))

@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/git/history"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -84,10 +84,10 @@ func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
 	found, err := history.Blame(ctx, v.snapshot, v.Facts, history.BlameOptions{
 		Commit: at.ID, Path: e.path, First: a.start, Last: last, Mailmap: names,
 	})
-	if errors.Is(err, repos.ErrInvalid) && a.start == 1 {
+	if errors.Is(err, git.ErrInvalid) && a.start == 1 {
 		return say("%s is empty.", quote(e.path))
 	}
-	if errors.Is(err, repos.ErrInvalid) {
+	if errors.Is(err, git.ErrInvalid) {
 		return say("start_line is %d, which is after the last line of %s.", a.start, quote(e.path))
 	}
 	if err != nil {

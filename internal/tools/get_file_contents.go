@@ -8,9 +8,9 @@ import (
 	"path"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/lfs"
 	"github.com/repomcp/repomcp/internal/mcp/attachments"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
@@ -213,7 +213,7 @@ func (f file) locate(ctx context.Context) (resources.Location, error) {
 func (f file) showPointer(ctx context.Context, p lfs.Pointer) error {
 	f.note("It is a pointer of git-lfs to an object of %d bytes with SHA-256 %s.", p.Size, p.OID)
 	object, err := f.snapshot.LFSObject(p.OID)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		f.note("This mirror does not have the object. Fetch it from the repository's origin with git lfs.")
 		return f.pointFile(ctx)
 	}

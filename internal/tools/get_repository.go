@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -41,14 +41,14 @@ type commitCard struct {
 
 func (v *visit) getRepository(ctx context.Context, _ place) error {
 	// A fetch that ends meanwhile leaves a card that says what it was made of.
-	stale := v.Resources.Freshen(ctx, v.snapshot.Repository())
+	stale := v.Resources.Freshen(ctx, v.repository)
 	refs, err := v.snapshot.Refs()
 	if err != nil {
 		return err
 	}
 	name := v.name()
 	card := &repositoryCard{
-		Name: quote(name), Description: line(v.snapshot.Repository().Description()),
+		Name: quote(name), Description: line(v.repository.Description()),
 		URI: resources.Resource{Repository: name}.String(), RefsURI: refsOf(name).String(),
 	}
 	branch, err := v.snapshot.DefaultBranch()
@@ -58,7 +58,7 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 	if branch != "" {
 		card.DefaultBranch = quote(branch)
 	}
-	if fetched := v.snapshot.Repository().Fetched(); !fetched.IsZero() {
+	if fetched := v.repository.Fetched(); !fetched.IsZero() {
 		card.Fetched = fetched.UTC().Format(time.RFC3339)
 	}
 	if card.Stale = stale; stale {
@@ -92,11 +92,11 @@ func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repositor
 
 func (v *visit) addHead(c *repositoryCard) error {
 	head, err := v.snapshot.Head()
-	if errors.Is(err, repos.ErrUnborn) {
+	if errors.Is(err, git.ErrUnborn) {
 		v.note("HEAD names a branch that does not exist: give ref to other tools.")
 		return nil
 	}
-	if errors.Is(err, repos.ErrEmpty) {
+	if errors.Is(err, git.ErrEmpty) {
 		c.Empty = true
 		v.note("There is no commit yet.")
 		return nil

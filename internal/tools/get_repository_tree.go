@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
@@ -175,14 +175,14 @@ func (v *visit) describeEntry(e entry) (entryData, error) {
 
 // damageIfMissing turns "not found" into damage: a tree names the object.
 func damageIfMissing(err error) error {
-	if errors.Is(err, repos.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
+	if errors.Is(err, git.ErrNotFound) {
+		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)
 	}
 	return err
 }
 
 // kindOf returns the word for the kind of an entry.
-func kindOf(mode repos.Mode) string {
+func kindOf(mode git.Mode) string {
 	switch {
 	case mode.IsDir():
 		return "folder"

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/git/mailmap"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxSkipped is the most commits that pages pass over: from there on a cursor is
@@ -59,7 +59,7 @@ func (v *visit) people(mapped bool) (*mailmap.Map, error) {
 		return nil, nil
 	}
 	m, err := mailmap.Read(v.snapshot, maxMailmap)
-	if errors.Is(err, repos.ErrTooLarge) {
+	if errors.Is(err, git.ErrTooLarge) {
 		v.note("The .mailmap is larger than %d bytes: names are as in the commits.", maxMailmap)
 		return nil, nil
 	}
@@ -308,7 +308,7 @@ func timestamp(p history.Person) string {
 
 // explain blames the cursor for an error, where there is one, and not a path.
 func (a logArguments) explain(err error) error {
-	if a.log.Cursor != "" && (errors.Is(err, repos.ErrInvalid) || isAbsent(err)) {
+	if a.log.Cursor != "" && (errors.Is(err, git.ErrInvalid) || isAbsent(err)) {
 		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call " +
 			"that gave it, or begin again without it.")
 	}

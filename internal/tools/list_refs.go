@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
@@ -67,16 +67,16 @@ func (d refData) line() string {
 	return line
 }
 
-func branches(refs []repos.Ref) []repos.Ref { return named(refs, repos.Ref.Branch) }
+func branches(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Branch) }
 
-func tags(refs []repos.Ref) []repos.Ref { return named(refs, repos.Ref.Tag) }
+func tags(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Tag) }
 
-func named(refs []repos.Ref, name func(repos.Ref) string) []repos.Ref {
-	return slices.DeleteFunc(slices.Clone(refs), func(ref repos.Ref) bool { return name(ref) == "" })
+func named(refs []git.Ref, name func(git.Ref) string) []git.Ref {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref git.Ref) bool { return name(ref) == "" })
 }
 
 // shortName is the name of a branch or a tag without what all of them begin with.
-func shortName(ref repos.Ref) string { return cmp.Or(ref.Branch(), ref.Tag()) }
+func shortName(ref git.Ref) string { return cmp.Or(ref.Branch(), ref.Tag()) }
 
 func (v *visit) listBranches(ctx context.Context, a refsArguments) error {
 	return v.listRefs(ctx, a, "branches", branches)
@@ -87,7 +87,7 @@ func (v *visit) listTags(ctx context.Context, a refsArguments) error {
 }
 
 func (v *visit) listRefs(
-	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []repos.Ref,
+	ctx context.Context, a refsArguments, kind string, choose func([]git.Ref) []git.Ref,
 ) error {
 	all, err := v.snapshot.Refs()
 	if err != nil {
@@ -132,12 +132,12 @@ func (v *visit) listRefs(
 }
 
 // selectRefs returns the refs that are asked for, in order.
-func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []repos.Ref) ([]repos.Ref, error) {
+func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []git.Ref) ([]git.Ref, error) {
 	fits, err := refQuery(unquoteName(a.query))
 	if err != nil {
 		return nil, err
 	}
-	refs = slices.DeleteFunc(refs, func(ref repos.Ref) bool { return !fits(shortName(ref)) })
+	refs = slices.DeleteFunc(refs, func(ref git.Ref) bool { return !fits(shortName(ref)) })
 	if a.contains != "" {
 		if refs, err = v.containing(ctx, a.contains, refs); err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []repos.Re
 	}
 	switch a.sort {
 	case sortVersion:
-		slices.SortStableFunc(refs, func(x, y repos.Ref) int { return compareVersions(shortName(y), shortName(x)) })
+		slices.SortStableFunc(refs, func(x, y git.Ref) int { return compareVersions(shortName(y), shortName(x)) })
 	case sortDate:
 		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err
@@ -169,12 +169,12 @@ func refQuery(query string) (fits func(name string) bool, err error) {
 }
 
 // containing returns the refs that lead to a commit.
-func (v *visit) containing(ctx context.Context, commit string, refs []repos.Ref) ([]repos.Ref, error) {
+func (v *visit) containing(ctx context.Context, commit string, refs []git.Ref) ([]git.Ref, error) {
 	target, err := v.commit(ctx, revision{ref: commit})
 	if err != nil {
 		return nil, err
 	}
-	tips := make([]repos.ID, len(refs))
+	tips := make([]git.ID, len(refs))
 	for i, ref := range refs {
 		tips[i] = ref.Commit
 	}
@@ -182,7 +182,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []repos.Ref)
 	if err != nil {
 		return nil, err
 	}
-	var found []repos.Ref
+	var found []git.Ref
 	damaged := 0
 	for i, ref := range refs {
 		switch {
@@ -200,7 +200,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []repos.Ref)
 }
 
 // sortByDate puts the newest first, and those of one second by name.
-func (v *visit) sortByDate(ctx context.Context, refs []repos.Ref) error {
+func (v *visit) sortByDate(ctx context.Context, refs []git.Ref) error {
 	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, refs)
 	if err != nil {
 		return err
@@ -209,12 +209,12 @@ func (v *visit) sortByDate(ctx context.Context, refs []repos.Ref) error {
 	for i, ref := range refs {
 		of[ref.Name] = dates[i]
 	}
-	slices.SortStableFunc(refs, func(x, y repos.Ref) int { return cmp.Compare(of[y.Name], of[x.Name]) })
+	slices.SortStableFunc(refs, func(x, y git.Ref) int { return cmp.Compare(of[y.Name], of[x.Name]) })
 	return nil
 }
 
 // describeRef reads the data of a ref. One that cannot be read is marked.
-func (v *visit) describeRef(ref repos.Ref) (refData, error) {
+func (v *visit) describeRef(ref git.Ref) (refData, error) {
 	d := refData{Name: quote(shortName(ref))}
 	if !ref.Commit.IsZero() {
 		d.SHA = ref.Commit.String()
@@ -241,7 +241,7 @@ func (v *visit) describeRef(ref repos.Ref) (refData, error) {
 			d.Date, d.Subject = timestamp(commit.Committer), clean(commit.Subject())
 		}
 	}
-	if errors.Is(err, repos.ErrCorrupt) {
+	if errors.Is(err, git.ErrCorrupt) {
 		d.Damaged, err = true, nil
 	}
 	return d, err

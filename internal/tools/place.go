@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
@@ -76,7 +77,7 @@ func (s *service) find(ctx context.Context, r *result, a place) (*repos.Reposito
 	names, view := a.names(), s.Catalogue.For(ctx)
 	for _, name := range names {
 		repository, err := view.Get(name)
-		if !errors.Is(err, repos.ErrNotFound) {
+		if !errors.Is(err, git.ErrNotFound) {
 			return repository, err
 		}
 	}
@@ -98,11 +99,12 @@ func noRepository(view repos.View, name string) error {
 type visit struct {
 	*service
 	*result
-	snapshot *repos.Snapshot
+	repository *repos.Repository
+	snapshot   *git.Snapshot
 }
 
 // name returns the full name of the repository.
-func (v *visit) name() string { return v.snapshot.Repository().Name() }
+func (v *visit) name() string { return v.repository.Name() }
 
 // isPinned reports whether an answer is the same for ever: nothing but ids names what is
 // asked for.
@@ -117,7 +119,7 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 		return nil, err
 	}
 	snapshot, err := repository.Snapshot()
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		err = noRepository(s.Catalogue.For(ctx), repository.Name())
 	}
 	if err != nil {
@@ -125,7 +127,7 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	stale := !a.isPinned() && s.Resources.Freshen(ctx, repository)
-	err = run(&visit{s, r, snapshot})
+	err = run(&visit{s, r, repository, snapshot})
 	if stale {
 		r.meta = resources.StaleMeta(repository)
 	}
@@ -163,7 +165,7 @@ func (a *revision) define(p *parameters) {
 
 // isPinned is that of place, for tools that answer of one commit.
 func (a revision) isPinned() bool {
-	_, err := repos.ParseID(cmp.Or(a.sha, a.ref))
+	_, err := git.ParseID(cmp.Or(a.sha, a.ref))
 	return err == nil
 }
 
@@ -176,7 +178,7 @@ var commonDefaultBranches = []string{"main", "master"}
 
 // found is a commit that was resolved, with its names.
 type found struct {
-	repos.Commit
+	git.Commit
 	repository string
 	ref        string // as it was asked for, "" for the default branch
 	resolved   string // what Resolve took, "" for the default branch
@@ -215,14 +217,14 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		v.noteHiddenBranch(f.ref)
 		return f, nil
 	}
-	if !errors.Is(err, repos.ErrNotFound) || errors.As(err, new(*repos.KindError)) {
+	if !errors.Is(err, git.ErrNotFound) || errors.As(err, new(*git.KindError)) {
 		return found{}, err
 	}
 	if slices.Contains(commonDefaultBranches, f.ref) {
 		return v.useDefaultBranch(ctx, f)
 	}
 	err = v.noRevision(f.ref)
-	if v.Resources.Freshen(ctx, v.snapshot.Repository()) { // it may have the commit then
+	if v.Resources.Freshen(ctx, v.repository) { // it may have the commit then
 		err = say("%s %s", err, refreshed)
 	}
 	return found{}, err
@@ -238,7 +240,7 @@ func (v *visit) noRevision(ref string) error {
 	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
 		short = strings.TrimPrefix(short, prefix)
 	}
-	hint := didYouMean(v.similar(short, func(refs []repos.Ref) []repos.Ref {
+	hint := didYouMean(v.similar(short, func(refs []git.Ref) []git.Ref {
 		return slices.Concat(branches(refs), tags(refs))
 	}))
 	if hint == "" && commitDigits.MatchString(ref) {
@@ -256,7 +258,7 @@ func (v *visit) noRevision(ref string) error {
 var commitDigits = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
 
 // similar returns the refs among those that choose returns that a wrong name may mean.
-func (v *visit) similar(name string, choose func([]repos.Ref) []repos.Ref) []string {
+func (v *visit) similar(name string, choose func([]git.Ref) []git.Ref) []string {
 	var known []string
 	refs, _ := v.snapshot.Refs() // without them nothing is suggested
 	for _, ref := range choose(refs) {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/repomcp/repomcp/internal/base/lru"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -22,16 +22,16 @@ type handedTrees = *lru.Cache[treeKey, treePlace]
 
 type treeKey struct {
 	repository string
-	tree       repos.ID
+	tree       git.ID
 }
 
 type treePlace struct {
-	commit repos.ID
+	commit git.ID
 	path   string // "" is the root
 }
 
 // rememberTree notes that a result has the id of a tree, or that it may have.
-func (v *visit) rememberTree(commit repos.ID, path string, tree repos.ID) {
+func (v *visit) rememberTree(commit git.ID, path string, tree git.ID) {
 	if len(path) <= maxHandedPath {
 		v.trees.Put(treeKey{v.name(), tree}, treePlace{commit, path}, 1)
 	}
@@ -40,7 +40,7 @@ func (v *visit) rememberTree(commit repos.ID, path string, tree repos.ID) {
 // treeByID finds the folder that a tree's id was handed out for. A tree that no
 // result had is that of the default branch, or none.
 func (v *visit) treeByID(ctx context.Context, id string) (at found, path string, ok bool, err error) {
-	tree, err := repos.ParseID(id)
+	tree, err := git.ParseID(id)
 	if err != nil {
 		return at, "", false, nil
 	}

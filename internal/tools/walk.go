@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -26,14 +26,14 @@ var errStopped = errors.New("the tree is too large to be walked")
 // entry is a file or folder with its path from the root.
 type entry struct {
 	path string
-	repos.TreeEntry
+	git.TreeEntry
 }
 
 // walk shows the entries below a folder in git's order until show has enough; when it is
 // recursive, each folder before what it has.
 func (v *visit) walk(ctx context.Context, folder entry, recursive bool, show func(e entry) (goOn bool)) error {
 	entries, folders, bytes := 0, 0, 0
-	list := func(id repos.ID) ([]repos.TreeEntry, error) {
+	list := func(id git.ID) ([]git.TreeEntry, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (v *visit) walk(ctx context.Context, folder entry, recursive bool, show fun
 	if err != nil {
 		return err
 	}
-	for e, err := range repos.WalkTree(folder.path, top, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
+	for e, err := range git.WalkTree(folder.path, top, func(e git.WalkedEntry) ([]git.TreeEntry, error) {
 		if !e.Mode.IsDir() || !recursive {
 			return nil, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -26,8 +27,8 @@ type observation struct {
 	logger     *slog.Logger
 	name       string
 	repository *repos.Repository
-	tips       *repos.Tips
-	snapshot   *repos.Snapshot // opened when it is needed
+	tips       *git.Tips
+	snapshot   *git.Snapshot // opened when it is needed
 	seen       map[string]*observedResource
 	absent     error // why there is nothing to be seen
 }
@@ -65,7 +66,7 @@ func (g *observation) LongestRepository(path string) (name, rest string, err err
 	rest, ok := strings.CutPrefix(path, g.name)
 	rest = strings.TrimPrefix(rest, ".git") // as the catalogue takes it
 	if !ok || rest != "" && rest[0] != '/' {
-		return "", "", fmt.Errorf("repository: %w", repos.ErrNotFound)
+		return "", "", fmt.Errorf("repository: %w", git.ErrNotFound)
 	}
 	return g.name, rest, nil
 }
@@ -134,16 +135,16 @@ func (g *observation) basis(r resources.Resource) string {
 }
 
 // tip is the object that a revision names, looked up in the order of
-// [repos.Snapshot.Resolve]; for an id, which may be served or not, the state of
+// [git.Snapshot.Resolve]; for an id, which may be served or not, the state of
 // all refs.
 func (g *observation) tip(revision string) string {
 	if revision == "" {
 		revision = "HEAD"
 	}
-	if _, err := repos.ParseID(revision); err == nil {
+	if _, err := git.ParseID(revision); err == nil {
 		return g.tips.State()
 	}
-	for _, prefix := range repos.RefPrefixes() {
+	for _, prefix := range git.RefPrefixes() {
 		if id, ok := g.tips.ID(prefix + revision); ok {
 			return id.String()
 		}

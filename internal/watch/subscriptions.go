@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -226,7 +227,7 @@ func (s *Subscriptions) bind(ctx context.Context, added *subscription) error {
 		return ErrForeign
 	}
 	repository, _, err := s.catalogue.For(ctx).Longest(path)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		return nil // it may come
 	}
 	if err != nil {

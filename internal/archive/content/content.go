@@ -10,8 +10,8 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/convert"
 	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxSubstituteBytes bounds a file with export-subst, which is held whole:
@@ -36,7 +36,7 @@ type scope struct {
 	formatter *pretty.Formatter // nil: there is no commit that $Format:…$ could speak of
 }
 
-func newScope(source tree.Source, commit repos.ID, known *pretty.Descriptions) scope {
+func newScope(source tree.Source, commit git.ID, known *pretty.Descriptions) scope {
 	if commit.IsZero() {
 		return scope{source: source}
 	}
@@ -47,7 +47,7 @@ func newScope(source tree.Source, commit repos.ID, known *pretty.Descriptions) s
 // and of its submodules. What it
 // finds out of the commit's descriptions is shared with others by known.
 func NewOpener(
-	ctx context.Context, source tree.Source, commit repos.ID, limits tree.Limits, known *pretty.Descriptions,
+	ctx context.Context, source tree.Source, commit git.ID, limits tree.Limits, known *pretty.Descriptions,
 ) *Opener {
 	return &Opener{
 		ctx: ctx, scope: newScope(source, commit, known), limits: limits, scopes: make(map[*tree.Module]scope),
@@ -132,7 +132,7 @@ func (o *Opener) DependsOnRefs(e tree.Entry) (bool, error) {
 
 func (o *Opener) substituted(e tree.Entry) (size int64, write func(io.Writer) error, err error) {
 	found, err := o.load(e)
-	if errors.Is(err, repos.ErrTooLarge) {
+	if errors.Is(err, git.ErrTooLarge) {
 		return 0, nil, fmt.Errorf(
 			"%w: a file with export-subst of more than %d bytes", tree.ErrLimit, maxSubstituteBytes,
 		)
@@ -187,7 +187,7 @@ func (o *Opener) load(e tree.Entry) (object bool, err error) {
 	return false, err
 }
 
-func (o *Opener) blob(id repos.ID) (*repos.Blob, error) {
+func (o *Opener) blob(id git.ID) (*git.Blob, error) {
 	blob, err := o.source.Blob(o.ctx, id)
 	return blob, tree.Damaged(err)
 }
@@ -195,7 +195,7 @@ func (o *Opener) blob(id repos.ID) (*repos.Blob, error) {
 // flow is a file that is written as it is. It is opened for its size, since what
 // stands in a header may be damaged and is written first, and once more to be
 // written.
-func (o *Opener) flow(id repos.ID) (size int64, write func(io.Writer) error, err error) {
+func (o *Opener) flow(id git.ID) (size int64, write func(io.Writer) error, err error) {
 	blob, err := o.blob(id)
 	if err != nil {
 		return 0, nil, err
@@ -203,7 +203,7 @@ func (o *Opener) flow(id repos.ID) (size int64, write func(io.Writer) error, err
 	return blob.Size(), func(w io.Writer) error { return o.copy(id, w) }, blob.Close()
 }
 
-func (o *Opener) copy(id repos.ID, w io.Writer) error {
+func (o *Opener) copy(id git.ID, w io.Writer) error {
 	blob, err := o.blob(id)
 	if err != nil {
 		return err

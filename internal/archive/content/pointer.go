@@ -7,17 +7,17 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/lfs"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // ReadPointer reads a file that may be a pointer. The content is nil when the
 // file is too large to be one; else it is whole, in buf or beyond.
 func ReadPointer(
-	source tree.Source, id repos.ID, buf []byte,
+	source tree.Source, id git.ID, buf []byte,
 ) (content []byte, pointer lfs.Pointer, ok bool, err error) {
 	content, err = source.ReadBlob(id, lfs.MaxBytes-1, buf)
-	if errors.Is(err, repos.ErrTooLarge) {
+	if errors.Is(err, git.ErrTooLarge) {
 		return nil, pointer, false, nil
 	}
 	if err != nil {
@@ -28,12 +28,12 @@ func ReadPointer(
 }
 
 // OpenObject opens what a pointer is to be replaced by; nil if it has to stay.
-func OpenObject(source tree.Source, pointer lfs.Pointer, limits tree.Limits) (*repos.LFSObject, error) {
+func OpenObject(source tree.Source, pointer lfs.Pointer, limits tree.Limits) (*git.LFSObject, error) {
 	if pointer.Extended {
 		return nil, nil
 	}
 	object, err := source.LFSObject(pointer.OID)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -41,7 +41,7 @@ func OpenObject(source tree.Source, pointer lfs.Pointer, limits tree.Limits) (*r
 	}
 	switch {
 	case object.Size() != pointer.Size:
-		err = fmt.Errorf("%w: lfs object %s has %d bytes, its pointer says %d", repos.ErrLFS, pointer.OID,
+		err = fmt.Errorf("%w: lfs object %s has %d bytes, its pointer says %d", git.ErrLFS, pointer.OID,
 			object.Size(), pointer.Size)
 	case object.Size() > limits.BlobBytes:
 		err = limits.BlobExceeded()
@@ -52,10 +52,10 @@ func OpenObject(source tree.Source, pointer lfs.Pointer, limits tree.Limits) (*r
 }
 
 // ReadObject appends an object to buf and closes it. One of more than limit
-// bytes is repos.ErrTooLarge.
-func ReadObject(object *repos.LFSObject, limit int64, buf []byte) ([]byte, error) {
+// bytes is git.ErrTooLarge.
+func ReadObject(object *git.LFSObject, limit int64, buf []byte) ([]byte, error) {
 	if object.Size() > limit {
-		return buf, errors.Join(repos.ErrTooLarge, object.Close())
+		return buf, errors.Join(git.ErrTooLarge, object.Close())
 	}
 	buf = slices.Grow(buf, int(object.Size())+1) // one more, to be told of the end
 	var err error
@@ -87,7 +87,7 @@ func (o *Opener) pointed(e tree.Entry) (size int64, write func(io.Writer) error,
 			return err
 		}
 		if object == nil {
-			return fmt.Errorf("%w: an lfs object went away while it was archived", repos.ErrLFS)
+			return fmt.Errorf("%w: an lfs object went away while it was archived", git.ErrLFS)
 		}
 		_, err = object.WriteTo(w)
 		return errors.Join(err, object.Close())
@@ -108,7 +108,7 @@ func (o *Opener) LacksObject(e tree.Entry) (bool, error) {
 }
 
 // object opens what a file stands for; nil if that is nothing, or not there.
-func (o *Opener) object(e tree.Entry) (object *repos.LFSObject, isPointer bool, err error) {
+func (o *Opener) object(e tree.Entry) (object *git.LFSObject, isPointer bool, err error) {
 	content, pointer, ok, err := ReadPointer(o.source, e.ID, o.stored[:0])
 	if content != nil {
 		o.stored = content

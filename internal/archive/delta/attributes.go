@@ -2,12 +2,12 @@ package delta
 
 import (
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // attributesChange reports whether any .gitattributes is other in two trees.
 // Folders that are the same are not read.
-func (c *comparison) attributesChange(base, head []repos.TreeEntry, seen map[[2]repos.ID]bool) (bool, error) {
+func (c *comparison) attributesChange(base, head []git.TreeEntry, seen map[[2]git.ID]bool) (bool, error) {
 	before, _ := tree.AttributesFile(base)
 	after, _ := tree.AttributesFile(head)
 	if before.ID != after.ID {
@@ -18,7 +18,7 @@ func (c *comparison) attributesChange(base, head []repos.TreeEntry, seen map[[2]
 	}
 	defer func() { c.depth-- }()
 	for b, h := range pairs(base, head) {
-		ids := [2]repos.ID{folderID(b), folderID(h)}
+		ids := [2]git.ID{folderID(b), folderID(h)}
 		if ids[0] == ids[1] || seen[ids] {
 			continue
 		}
@@ -39,9 +39,9 @@ func (c *comparison) attributesChange(base, head []repos.TreeEntry, seen map[[2]
 }
 
 // folderID is that of a folder; anything else has none.
-func folderID(e *repos.TreeEntry) repos.ID {
+func folderID(e *git.TreeEntry) git.ID {
 	if !isFolder(e) {
-		return repos.ID{}
+		return git.ID{}
 	}
 	return e.ID
 }

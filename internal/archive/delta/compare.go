@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Compare lists what turns the archive of the base into that of the head, which
@@ -47,8 +47,8 @@ type comparison struct {
 // openFolder is a folder of the head that the comparison is in.
 type openFolder struct {
 	length int // of its path, with the final slash
-	mode   repos.Mode
-	id     repos.ID
+	mode   git.Mode
+	id     git.ID
 	at     int // in changes, or notSent
 }
 
@@ -63,15 +63,15 @@ func (p *membership) add(q membership) { p.base, p.head = p.base || q.base, p.he
 // version is what one of the archives has under a name; it may be nothing.
 type version struct {
 	exists    bool
-	mode      repos.Mode
-	id        repos.ID
+	mode      git.Mode
+	id        git.ID
 	treatment *tree.Treatment
 }
 
 // examineAttributes looks for attributes that are not the same in both. In an archive
 // they may leave files out, and are refused; otherwise each file is looked at.
 func (c *comparison) examineAttributes(base *tree.Selection) error {
-	changed, err := c.attributesChange(base.Root.Entries, c.head.Root.Entries, make(map[[2]repos.ID]bool))
+	changed, err := c.attributesChange(base.Root.Entries, c.head.Root.Entries, make(map[[2]git.ID]bool))
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (c *comparison) begin(from *tree.Selection) error {
 }
 
 // list reads a folder; what is none has no entries.
-func (c *comparison) list(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
+func (c *comparison) list(e *git.TreeEntry) ([]git.TreeEntry, error) {
 	if e == nil || !e.Mode.IsDir() {
 		return nil, nil
 	}
@@ -129,7 +129,7 @@ func (c *comparison) list(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 
 // entries compares two folders by name. Those entries that are the same, and
 // were not looked at, are returned.
-func (c *comparison) entries(base, head []repos.TreeEntry) (in membership, same []repos.TreeEntry, err error) {
+func (c *comparison) entries(base, head []git.TreeEntry) (in membership, same []git.TreeEntry, err error) {
 	for b, h := range pairs(base, head) {
 		if b != nil && h != nil && *b == *h && !c.everything {
 			same = append(same, *h)
@@ -146,10 +146,10 @@ func (c *comparison) entries(base, head []repos.TreeEntry) (in membership, same 
 
 // pairs goes over the names in two folders: those of the head in its order, and
 // then those that only the base has. An entry that there is not is nil. Unlike in
-// [repos.PairTrees] a file and a folder of one name are a pair, for one takes the
+// [git.PairTrees] a file and a folder of one name are a pair, for one takes the
 // place of the other where an archive is unpacked, and any order is right.
-func pairs(base, head []repos.TreeEntry) iter.Seq2[*repos.TreeEntry, *repos.TreeEntry] {
-	return func(yield func(base, head *repos.TreeEntry) bool) {
+func pairs(base, head []git.TreeEntry) iter.Seq2[*git.TreeEntry, *git.TreeEntry] {
+	return func(yield func(base, head *git.TreeEntry) bool) {
 		before, after := byName(base), byName(head)
 		for i := range head {
 			if !yield(before[head[i].Name], &head[i]) {
@@ -164,8 +164,8 @@ func pairs(base, head []repos.TreeEntry) iter.Seq2[*repos.TreeEntry, *repos.Tree
 	}
 }
 
-func byName(entries []repos.TreeEntry) map[string]*repos.TreeEntry {
-	names := make(map[string]*repos.TreeEntry, len(entries))
+func byName(entries []git.TreeEntry) map[string]*git.TreeEntry {
+	names := make(map[string]*git.TreeEntry, len(entries))
 	for i := range entries {
 		names[entries[i].Name] = &entries[i]
 	}
@@ -173,7 +173,7 @@ func byName(entries []repos.TreeEntry) map[string]*repos.TreeEntry {
 }
 
 // pair compares what the two trees have under a name; nil is nothing.
-func (c *comparison) pair(base, head *repos.TreeEntry) (in membership, err error) {
+func (c *comparison) pair(base, head *git.TreeEntry) (in membership, err error) {
 	name := head
 	if name == nil {
 		name = base
@@ -197,11 +197,11 @@ func (c *comparison) pair(base, head *repos.TreeEntry) (in membership, err error
 	return membership{in1, in2}, err
 }
 
-func isFolder(e *repos.TreeEntry) bool { return e != nil && e.Mode.IsDir() }
+func isFolder(e *git.TreeEntry) bool { return e != nil && e.Mode.IsDir() }
 
 // version says what an archive has under the path, and whether that makes the
 // folders above be in it.
-func (c *comparison) version(e *repos.TreeEntry, folder bool, rules *tree.Rules) (v version, counts bool) {
+func (c *comparison) version(e *git.TreeEntry, folder bool, rules *tree.Rules) (v version, counts bool) {
 	switch {
 	case e == nil:
 		return v, false
@@ -253,16 +253,16 @@ func (c *comparison) addChange(before, after version, at int) error {
 
 // base is what a file may be patched from: one in its place, where both are in the
 // archives as they are stored.
-func base(before, after version) repos.ID {
+func base(before, after version) git.ID {
 	if before.exists && before.mode.IsRegular() && after.mode.IsRegular() && before.id != after.id &&
 		!before.treatment.Changes() && !after.treatment.Changes() {
 		return before.id
 	}
-	return repos.ID{}
+	return git.ID{}
 }
 
 // full is the path as archives have it: folders and gitlinks end in a slash.
-func (c *comparison) full(mode repos.Mode) []byte {
+func (c *comparison) full(mode git.Mode) []byte {
 	path := c.path[c.strip:]
 	if mode.IsDir() || mode.IsGitlink() {
 		path = append(path[:len(path):len(path)], '/')
@@ -271,7 +271,7 @@ func (c *comparison) full(mode repos.Mode) []byte {
 }
 
 // send lists an entry, after the folders above that were not yet.
-func (c *comparison) send(v version, base repos.ID, status Status) error {
+func (c *comparison) send(v version, base git.ID, status Status) error {
 	from := len(c.open)
 	for from > 0 && c.open[from-1].at == notSent {
 		from--
@@ -294,7 +294,7 @@ func (c *comparison) add(e tree.Entry, status Status) error {
 
 // folder compares what is below the path, where at least one tree has a
 // folder. at is where the head's is in the list, if something below is.
-func (c *comparison) folder(base, head *repos.TreeEntry) (in membership, at int, err error) {
+func (c *comparison) folder(base, head *git.TreeEntry) (in membership, at int, err error) {
 	if !c.enters() {
 		return in, notSent, nil
 	}
@@ -331,15 +331,15 @@ func (c *comparison) folder(base, head *repos.TreeEntry) (in membership, at int,
 // enters reports whether the folder at the path is in archives at all, if it
 // has something in it.
 func (c *comparison) enters() bool {
-	if !c.head.Match(c.path, repos.ModeDir) {
+	if !c.head.Match(c.path, git.ModeDir) {
 		return false
 	}
-	_, ignored := c.after.Treatment(c.path, repos.ModeDir)
+	_, ignored := c.after.Treatment(c.path, git.ModeDir)
 	return !ignored
 }
 
 // enter reads a folder, if it is one.
-func (c *comparison) enter(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
+func (c *comparison) enter(e *git.TreeEntry) ([]git.TreeEntry, error) {
 	if !isFolder(e) {
 		return nil, nil
 	}
@@ -352,7 +352,7 @@ func (c *comparison) enter(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 	return c.list(e)
 }
 
-func (c *comparison) push(base, head []repos.TreeEntry) error {
+func (c *comparison) push(base, head []git.TreeEntry) error {
 	if c.depth++; c.depth > c.head.Limits.Depth {
 		return c.head.Limits.DepthExceeded()
 	}
@@ -360,7 +360,7 @@ func (c *comparison) push(base, head []repos.TreeEntry) error {
 }
 
 // pushRules makes the attributes of a folder count, in both trees.
-func (c *comparison) pushRules(base, head []repos.TreeEntry) error {
+func (c *comparison) pushRules(base, head []git.TreeEntry) error {
 	source := c.head.Root.Source
 	if c.before == c.after {
 		// Only one side has attributes here if only one has the folder.
@@ -382,7 +382,7 @@ func (c *comparison) pop() {
 
 // addSame takes into account what both folders have. It is asked only where
 // that matters: where all else of a folder is new, or gone, or not selected.
-func (c *comparison) addSame(in *membership, same []repos.TreeEntry) error {
+func (c *comparison) addSame(in *membership, same []git.TreeEntry) error {
 	for i := range same {
 		ok, err := c.holds(&same[i])
 		if err != nil {
@@ -397,7 +397,7 @@ func (c *comparison) addSame(in *membership, same []repos.TreeEntry) error {
 }
 
 // holds reports whether an entry is selected, or one below it.
-func (c *comparison) holds(e *repos.TreeEntry) (ok bool, err error) {
+func (c *comparison) holds(e *git.TreeEntry) (ok bool, err error) {
 	length := len(c.path)
 	c.path = append(c.path, e.Name...)
 	defer func() { c.path = c.path[:length] }()

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // ReservedFolder holds what is added to archives. No tree may have it at the
@@ -33,7 +33,7 @@ func (e *FullNeededError) Error() string { return "a full archive is needed: " +
 
 // reserved reports whether a folder has the name of ours, also on a system
 // that takes upper case for lower.
-func reserved(entries []repos.TreeEntry) bool {
+func reserved(entries []git.TreeEntry) bool {
 	return slices.ContainsFunc(entries,
-		func(e repos.TreeEntry) bool { return strings.EqualFold(e.Name, ReservedFolder) })
+		func(e git.TreeEntry) bool { return strings.EqualFold(e.Name, ReservedFolder) })
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // RecordSize is that of a header; contents are padded to a multiple of it.
@@ -65,8 +65,8 @@ type Format struct {
 // bytes; a folder's ends in "/". The id names extension headers.
 type Member struct {
 	Path []byte
-	Mode repos.Mode
-	ID   repos.ID
+	Mode git.Mode
+	ID   git.ID
 	// Patch is the value of the record [PatchRecord]; "" is none.
 	Patch string
 }
@@ -76,7 +76,7 @@ const PatchRecord = "REPOMCP.patch"
 
 // GlobalHeader starts an archive: it carries the commit's id, which
 // git get-tar-commit-id reads.
-func (t Format) GlobalHeader(out []byte, commit repos.ID) []byte {
+func (t Format) GlobalHeader(out []byte, commit git.ID) []byte {
 	body := paxRecord(nil, "comment", []byte(commit.String()))
 	if t.MTime > maxUstarTime {
 		body = paxRecord(body, "mtime", strconv.AppendUint(nil, t.MTime, 10))
@@ -137,7 +137,7 @@ func HeaderLength(path []byte, size int64, link int) int64 {
 // PaddedLength is a length with the padding of its last record.
 func PaddedLength(length int64) int64 { return (length + RecordSize - 1) / RecordSize * RecordSize }
 
-func kindOf(mode repos.Mode) (kind byte, permission int64) {
+func kindOf(mode git.Mode) (kind byte, permission int64) {
 	switch {
 	case mode.IsDir(), mode.IsGitlink():
 		return typeDir, permDir

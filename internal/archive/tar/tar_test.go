@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // headed is what a header says, and what it is to be read as.
@@ -22,9 +22,9 @@ type headed struct {
 // its length with the computed one.
 func checkHeader(t *testing.T, format Format, want headed) {
 	t.Helper()
-	e := Member{Path: []byte(want.path), Mode: repos.ModeRegular}
+	e := Member{Path: []byte(want.path), Mode: git.ModeRegular}
 	if want.link != "" {
-		e.Mode = repos.ModeSymlink
+		e.Mode = git.ModeSymlink
 	}
 	raw := format.Header(nil, e, want.size, []byte(want.link))
 	if computed := HeaderLength(e.Path, want.size, len(want.link)); computed != int64(len(raw)) {
@@ -67,8 +67,8 @@ func TestHeadersOfEveryLengthAreRead(t *testing.T) {
 	}
 	for mtime := uint64(maxUstarTime - 1); mtime <= maxUstarTime+1; mtime++ {
 		format.MTime = mtime
-		raw := append(format.GlobalHeader(nil, repos.ID{}),
-			format.Header(nil, Member{Path: []byte("a"), Mode: repos.ModeRegular}, 0, nil)...)
+		raw := append(format.GlobalHeader(nil, git.ID{}),
+			format.Header(nil, Member{Path: []byte("a"), Mode: git.ModeRegular}, 0, nil)...)
 		tr := tar.NewReader(bytes.NewReader(raw))
 		h, err := tr.Next()
 		if err != nil || (h.PAXRecords["mtime"] != "") != (mtime > maxUstarTime) {
@@ -121,9 +121,9 @@ func TestLengthOfAnyEntriesIsWhatIsWritten(t *testing.T) {
 		for range 40 {
 			h := headed{path: strings.Repeat("p", length())}
 			content := ""
-			mode := repos.ModeRegular
+			mode := git.ModeRegular
 			if random.IntN(2) == 0 {
-				mode, h.link = repos.ModeSymlink, strings.Repeat("t", length())
+				mode, h.link = git.ModeSymlink, strings.Repeat("t", length())
 			} else {
 				content = strings.Repeat("c", length())
 				h.size = int64(len(content))

@@ -4,19 +4,19 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Entry is what an archive has a member of.
 type Entry struct {
 	Path      []byte // raw bytes; a folder's ends in "/"
-	Mode      repos.Mode
-	ID        repos.ID
+	Mode      git.Mode
+	ID        git.ID
 	Treatment *Treatment
 	Module    *Module // what its content is of; nil: the archive's own repository
 	// Base is the file that who has the base of a delta has in its place, if it may
 	// be patched. The zero id: none.
-	Base repos.ID
+	Base git.ID
 }
 
 // Batch is some consecutive entries of one repository.
@@ -30,10 +30,10 @@ type Batch struct {
 
 type batchEntry struct {
 	end       int // of its path in paths
-	mode      repos.Mode
-	id        repos.ID
+	mode      git.Mode
+	id        git.ID
 	treatment *Treatment
-	base      repos.ID
+	base      git.ID
 }
 
 // Reset empties the batch for up to limit entries, which are of source unless
@@ -103,7 +103,7 @@ func (b *Batch) Split(from int, rest *Batch) {
 
 // Type names what unpacking makes of a mode: entries of two types cannot take
 // each other's place without one being removed.
-func Type(mode repos.Mode) string {
+func Type(mode git.Mode) string {
 	switch {
 	case mode.IsDir():
 		return "directory"

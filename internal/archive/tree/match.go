@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive/pathspec"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // NoMatchError says that an option names nothing of the commit.
@@ -19,8 +19,8 @@ func (e *NoMatchError) Error() string {
 	return fmt.Sprintf("%s %q matches nothing in this commit", e.Option, e.Value)
 }
 
-// Unwrap returns [repos.ErrNotFound].
-func (e *NoMatchError) Unwrap() error { return repos.ErrNotFound }
+// Unwrap returns [git.ErrNotFound].
+func (e *NoMatchError) Unwrap() error { return git.ErrNotFound }
 
 // matchEach refuses a pathspec that matches nothing, as git does, before the
 // first byte.
@@ -78,7 +78,7 @@ func (s *Selection) search(ctx context.Context, check *pathspec.Check) (found bo
 	var seen int64
 	enter := false
 	folders := []Folder{s.Root} // that the walk is in
-	for e, err := range repos.WalkTree("", s.Root.Entries, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
+	for e, err := range git.WalkTree("", s.Root.Entries, func(e git.WalkedEntry) ([]git.TreeEntry, error) {
 		if !enter {
 			return nil, nil
 		}

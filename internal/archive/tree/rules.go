@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -35,7 +35,7 @@ func (o *Options) newRules(info []byte) *Rules {
 
 // Push makes the attributes of a folder count; path is its own below the
 // repository's root, with a final slash.
-func (r *Rules) Push(source Source, path []byte, entries []repos.TreeEntry) error {
+func (r *Rules) Push(source Source, path []byte, entries []git.TreeEntry) error {
 	if r.stack == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (r *Rules) Pop() {
 
 // Treatment is that of an entry of the innermost folder, unless the entry is
 // left out.
-func (r *Rules) Treatment(path []byte, mode repos.Mode) (t *Treatment, ignored bool) {
+func (r *Rules) Treatment(path []byte, mode git.Mode) (t *Treatment, ignored bool) {
 	switch {
 	case r.stack == nil && r.lfs && mode.IsRegular():
 		return mayBePointer, false
@@ -71,21 +71,21 @@ func (r *Rules) Treatment(path []byte, mode repos.Mode) (t *Treatment, ignored b
 }
 
 // AttributesFile finds the entry with a folder's attributes.
-func AttributesFile(entries []repos.TreeEntry) (repos.TreeEntry, bool) {
+func AttributesFile(entries []git.TreeEntry) (git.TreeEntry, bool) {
 	return firstOf(entries, isAttributesFile)
 }
 
 // isAttributesFile reports whether a folder's entry says how files are archived.
 // Like git 2.39 it takes the target of a link for the file's content.
-func isAttributesFile(e repos.TreeEntry) bool {
+func isAttributesFile(e git.TreeEntry) bool {
 	return e.Name == attributesFile && (e.Mode.IsRegular() || e.Mode.IsSymlink())
 }
 
 // readAttributes reads such an entry. Like git, it takes one that is too large
 // for an empty one.
-func readAttributes(source Source, id repos.ID) ([]byte, error) {
+func readAttributes(source Source, id git.ID) ([]byte, error) {
 	content, err := source.ReadBlob(id, maxAttributesBytes, nil)
-	if !errors.Is(err, repos.ErrTooLarge) {
+	if !errors.Is(err, git.ErrTooLarge) {
 		return content, Damaged(err)
 	}
 	if size, err := source.Size(id); err != nil || size >= attributes.MaxFile {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // TestFilesThatAreCopiedCostNothing: attributes of most files ask for nothing,
@@ -18,7 +18,7 @@ func TestFilesThatAreCopiedCostNothing(t *testing.T) {
 		stack.Push(nil, []byte(lines))
 		rules := &Rules{stack: stack}
 		path := []byte("some/file.go")
-		if n := testing.AllocsPerRun(100, func() { rules.Treatment(path, repos.ModeRegular) }); n > 0 {
+		if n := testing.AllocsPerRun(100, func() { rules.Treatment(path, git.ModeRegular) }); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

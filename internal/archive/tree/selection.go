@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive/pathspec"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Options choose entries, and which attributes count. They are in canonical
@@ -42,9 +42,9 @@ const (
 type Selection struct {
 	Options
 	Root     Folder
-	Stripped []repos.TreeEntry // folders from the root down to Options.Strip
-	spec     *pathspec.Spec    // nil: everything
-	top      Folder            // the last of the stripped folders, or the root
+	Stripped []git.TreeEntry // folders from the root down to Options.Strip
+	spec     *pathspec.Spec  // nil: everything
+	top      Folder          // the last of the stripped folders, or the root
 	modules  map[string]*Module
 }
 
@@ -84,7 +84,7 @@ func (s *Selection) Rules() *Rules { return s.newRules(s.Info) }
 
 // Match reports whether the paths select a file, link or gitlink, or whether they
 // may select something in a folder.
-func (s *Selection) Match(path []byte, mode repos.Mode) bool {
+func (s *Selection) Match(path []byte, mode git.Mode) bool {
 	return s.matchKind(path, kindOfPath(mode))
 }
 
@@ -93,7 +93,7 @@ func (s *Selection) matchKind(path []byte, kind pathspec.Kind) bool {
 }
 
 // kindOfPath is what pathspecs tell apart.
-func kindOfPath(mode repos.Mode) pathspec.Kind {
+func kindOfPath(mode git.Mode) pathspec.Kind {
 	switch {
 	case mode.IsDir():
 		return pathspec.Folder
@@ -131,7 +131,7 @@ func (s *Selection) findStripped() error {
 
 // enter returns what is in a folder, or in a submodule whose content is taken.
 // Other entries have nothing in them.
-func (s *Selection) enter(in Folder, path string, e repos.TreeEntry) (below Folder, ok bool, err error) {
+func (s *Selection) enter(in Folder, path string, e git.TreeEntry) (below Folder, ok bool, err error) {
 	if m := s.modules[path]; m != nil && e.Mode.IsGitlink() {
 		return m.root, true, nil
 	}

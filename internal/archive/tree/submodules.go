@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -27,9 +27,9 @@ const (
 type Siblings interface {
 	// Open finds the commit in the repository that the URL of a submodule
 	// means. What does not exist, is not served, or not to this caller, is
-	// repos.ErrNotFound. What it opens has to stay usable as long as the
+	// git.ErrNotFound. What it opens has to stay usable as long as the
 	// selection is used; to close it then is the caller's.
-	Open(ctx context.Context, url string, commit repos.ID) (Sibling, error)
+	Open(ctx context.Context, url string, commit git.ID) (Sibling, error)
 }
 
 // Sibling is a commit whose tree is put into an archive as a submodule.
@@ -37,7 +37,7 @@ type Sibling struct {
 	// Repository is the name of what it is of.
 	Repository string
 	Source     Source
-	Commit     repos.Commit
+	Commit     git.Commit
 	// Siblings opens its own submodules.
 	Siblings Siblings
 }
@@ -92,10 +92,10 @@ func (s *Selection) openBelow(ctx context.Context, at string, root Folder, sibli
 
 // openSubmodule opens a submodule and those in it.
 func (s *Selection) openSubmodule(
-	ctx context.Context, path string, siblings Siblings, url string, commit repos.ID, depth int,
+	ctx context.Context, path string, siblings Siblings, url string, commit git.ID, depth int,
 ) error {
 	found, err := siblings.Open(ctx, url, commit)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -127,29 +127,29 @@ func SubmoduleURLs(root Folder) (map[string]string, error) {
 	if !ok || !e.Mode.IsRegular() {
 		return nil, nil
 	}
-	content, err := root.Source.ReadBlob(e.ID, repos.MaxSubmodulesBytes, nil)
-	if errors.Is(err, repos.ErrTooLarge) {
-		return nil, fmt.Errorf("%w: %s of more than %d bytes", ErrLimit, submodulesFile, repos.MaxSubmodulesBytes)
+	content, err := root.Source.ReadBlob(e.ID, git.MaxSubmodulesBytes, nil)
+	if errors.Is(err, git.ErrTooLarge) {
+		return nil, fmt.Errorf("%w: %s of more than %d bytes", ErrLimit, submodulesFile, git.MaxSubmodulesBytes)
 	}
 	if err != nil {
 		return nil, Damaged(err)
 	}
-	return repos.ParseSubmodules(content), nil
+	return git.ParseSubmodules(content), nil
 }
 
 // gitlink is the commit that is at a path of the same repository, if any is.
-func gitlink(at Folder, path string) (commit repos.ID, ok bool, err error) {
+func gitlink(at Folder, path string) (commit git.ID, ok bool, err error) {
 	for {
 		name, rest, more := strings.Cut(path, "/")
 		e, ok := at.find(name)
 		switch {
 		case !ok, more && !e.Mode.IsDir():
-			return repos.ID{}, false, nil
+			return git.ID{}, false, nil
 		case !more:
 			return e.ID, e.Mode.IsGitlink(), nil
 		}
 		if at.Entries, err = at.Source.Tree(e.ID); err != nil {
-			return repos.ID{}, false, Damaged(err)
+			return git.ID{}, false, Damaged(err)
 		}
 		path = rest
 	}
@@ -163,11 +163,11 @@ func (s *Selection) mayTake(path string) bool {
 		return false
 	}
 	for end := range len(path) {
-		if path[end] == '/' && !s.Match([]byte(path[:end]), repos.ModeDir) {
+		if path[end] == '/' && !s.Match([]byte(path[:end]), git.ModeDir) {
 			return false
 		}
 	}
-	return s.Match([]byte(path), repos.ModeDir)
+	return s.Match([]byte(path), git.ModeDir)
 }
 
 // Modules lists the submodules below a folder by their paths; "" is the root.
@@ -182,7 +182,7 @@ func (s *Selection) Modules(path string) []*Module {
 }
 
 // submodule is what the entry at walk.path is, if its content is taken.
-func (w *Walk) submodule(mode repos.Mode) *Module {
+func (w *Walk) submodule(mode git.Mode) *Module {
 	if len(w.selection.modules) == 0 || !mode.IsGitlink() {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
 	"github.com/repomcp/repomcp/internal/archive/convert"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // quickSurvey is how many different folders are looked at before an archive
@@ -107,7 +107,7 @@ type survey struct {
 	limits  Limits
 	sizes   bool // look at the sizes of files
 	budget  int  // of different folders; negative: any number
-	folders map[repos.ID]extent
+	folders map[git.ID]extent
 	found   Found
 	// Of all folders that were given to look.
 	entries, bytes int64
@@ -125,7 +125,7 @@ type extent struct {
 // look surveys a tree, and holds it and those before against the limits.
 func (s *survey) look(top Folder) error {
 	if s.folders == nil {
-		s.folders = make(map[repos.ID]extent)
+		s.folders = make(map[git.ID]extent)
 	}
 	s.source = top.Source
 	found, err := s.folder(top.ID, 1)
@@ -151,7 +151,7 @@ func (s *survey) look(top Folder) error {
 	return nil
 }
 
-func (s *survey) folder(id repos.ID, depth int) (extent, error) {
+func (s *survey) folder(id git.ID, depth int) (extent, error) {
 	if known, ok := s.folders[id]; ok {
 		return known, nil
 	}
@@ -180,7 +180,7 @@ func (s *survey) folder(id repos.ID, depth int) (extent, error) {
 }
 
 // add counts an entry and what is below it.
-func (s *survey) add(sum *extent, e repos.TreeEntry, depth int) error {
+func (s *survey) add(sum *extent, e git.TreeEntry, depth int) error {
 	sum.entries++
 	below := extent{path: -len("/")}
 	var err error
@@ -209,7 +209,7 @@ func (s *survey) add(sum *extent, e repos.TreeEntry, depth int) error {
 }
 
 // mentions looks into a .gitattributes.
-func (s *survey) mentions(id repos.ID) error {
+func (s *survey) mentions(id git.ID) error {
 	content, err := readAttributes(s.source, id)
 	s.found.mentionedIn(content)
 	return err

@@ -3,7 +3,7 @@ package tree
 import (
 	"github.com/repomcp/repomcp/internal/archive/attributes"
 	"github.com/repomcp/repomcp/internal/archive/convert"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // filterLFS is the value of the attribute filter in what git lfs track writes.
@@ -27,7 +27,7 @@ var mayBePointer = &Treatment{LFS: true}
 
 // treat says what the attributes of an entry ask for. Only the content of
 // regular files is changed; lfs says that pointers stand for their objects.
-func treat(mode repos.Mode, a attributes.Attributes, use Use, lfs bool) *Treatment {
+func treat(mode git.Mode, a attributes.Attributes, use Use, lfs bool) *Treatment {
 	t := Treatment{Diff: a[attributes.Diff]}
 	if mode.IsRegular() {
 		if use == ForCheckout {

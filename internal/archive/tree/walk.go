@@ -3,7 +3,7 @@ package tree
 import (
 	"context"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Walk goes through a tree in git's order and hands out its entries in batches.
@@ -12,7 +12,7 @@ import (
 // below it does that is selected, even if export-ignore then leaves that one out:
 // folders may be empty for this reason, and for no other.
 //
-// It is no [repos.WalkTree]: it stops when a batch is full, goes over to other
+// It is no [git.WalkTree]: it stops when a batch is full, goes over to other
 // repositories, and has folders that wait for their first entry.
 type Walk struct {
 	scope
@@ -39,9 +39,9 @@ type scope struct {
 
 // level is a folder that the walk is in.
 type level struct {
-	rest   []repos.TreeEntry
-	id     repos.ID
-	mode   repos.Mode
+	rest   []git.TreeEntry
+	id     git.ID
+	mode   git.Mode
 	length int // of walk.path when it is the innermost
 }
 
@@ -72,12 +72,12 @@ func (w *Walk) begin() error {
 		id = e.ID
 	}
 	w.strip = len(w.path)
-	w.levels = append(w.levels, level{rest: entries, id: id, mode: repos.ModeDir, length: w.strip})
+	w.levels = append(w.levels, level{rest: entries, id: id, mode: git.ModeDir, length: w.strip})
 	return nil
 }
 
 // push makes the attributes of the folder at walk.path count.
-func (w *Walk) push(entries []repos.TreeEntry) error {
+func (w *Walk) push(entries []git.TreeEntry) error {
 	return w.rules.Push(w.source, w.path[w.base:], entries)
 }
 
@@ -118,7 +118,7 @@ func (w *Walk) leave() {
 	}
 }
 
-func (w *Walk) visit(b *Batch, e repos.TreeEntry, base int) error {
+func (w *Walk) visit(b *Batch, e git.TreeEntry, base int) error {
 	w.path = append(w.path[:base], e.Name...)
 	if len(w.path) > w.selection.Limits.PathBytes {
 		return w.selection.Limits.PathExceeded()
@@ -137,7 +137,7 @@ func (w *Walk) visit(b *Batch, e repos.TreeEntry, base int) error {
 }
 
 // addFile adds a file, a link or a gitlink, unless attributes leave it out.
-func (w *Walk) addFile(b *Batch, e repos.TreeEntry) error {
+func (w *Walk) addFile(b *Batch, e git.TreeEntry) error {
 	treatment, ignored := w.rules.Treatment(w.path[w.base:], e.Mode)
 	if ignored {
 		w.ignored++
@@ -151,7 +151,7 @@ func (w *Walk) addFile(b *Batch, e repos.TreeEntry) error {
 
 // leavesOut reports whether attributes leave out the folder at walk.path.
 func (w *Walk) leavesOut() bool {
-	if _, ignored := w.rules.Treatment(w.path[w.base:], repos.ModeDir); !ignored {
+	if _, ignored := w.rules.Treatment(w.path[w.base:], git.ModeDir); !ignored {
 		return false
 	}
 	w.ignored++
@@ -160,8 +160,8 @@ func (w *Walk) leavesOut() bool {
 
 // visitFolder goes into a folder, or into a submodule if m is one. The folder of that
 // is an entry of its own, also without any below it.
-func (w *Walk) visitFolder(b *Batch, e repos.TreeEntry, m *Module) error {
-	if !w.selection.Match(w.path, repos.ModeDir) {
+func (w *Walk) visitFolder(b *Batch, e git.TreeEntry, m *Module) error {
+	if !w.selection.Match(w.path, git.ModeDir) {
 		return nil
 	}
 	if w.leavesOut() {
@@ -194,7 +194,7 @@ func (w *Walk) visitFolder(b *Batch, e repos.TreeEntry, m *Module) error {
 
 // descend returns the entries of the folder at walk.path, and makes its
 // attributes count.
-func (w *Walk) descend(e repos.TreeEntry, m *Module) ([]repos.TreeEntry, error) {
+func (w *Walk) descend(e git.TreeEntry, m *Module) ([]git.TreeEntry, error) {
 	if m != nil {
 		w.into(m)
 		return m.root.Entries, w.push(m.root.Entries)

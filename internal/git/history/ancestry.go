@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // ancestry is what was read of the commits of a repository. They have numbers in the
@@ -22,7 +22,7 @@ type ancestry struct {
 
 // record is what was read of a commit.
 type record struct {
-	id, tree    repos.ID
+	id, tree    git.ID
 	date        uint64
 	first, last uint32 // which of the parents are its own; both are 0 as long as nothing was read
 }
@@ -39,13 +39,13 @@ const (
 func (a *ancestry) at(n uint32) *record { return &a.blocks[n/blockCommits][n%blockCommits] }
 
 // number returns the number of a commit, a new one where it is not known.
-func (a *ancestry) number(id repos.ID) uint32 {
+func (a *ancestry) number(id git.ID) uint32 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.find(id)
 }
 
-func (a *ancestry) find(id repos.ID) uint32 {
+func (a *ancestry) find(id git.ID) uint32 {
 	if int(a.count) >= len(a.slots)/4*3 {
 		a.addSlots()
 	}
@@ -84,7 +84,7 @@ func (a *ancestry) addSlots() {
 }
 
 // add makes the record of the next number.
-func (a *ancestry) add(id repos.ID) {
+func (a *ancestry) add(id git.ID) {
 	if a.count%blockCommits == 0 {
 		a.blocks = append(a.blocks, new([blockCommits]record))
 		a.grow(a, blockCommits*commitCost)
@@ -94,7 +94,7 @@ func (a *ancestry) add(id repos.ID) {
 }
 
 // id returns the commit of a number.
-func (a *ancestry) id(n uint32) repos.ID {
+func (a *ancestry) id(n uint32) git.ID {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.at(n).id
@@ -109,7 +109,7 @@ func (a *ancestry) recall(n uint32) (l links, known bool) {
 }
 
 // remember adds what was read of a commit, see recall.
-func (a *ancestry) remember(n uint32, read repos.CommitLinks) links {
+func (a *ancestry) remember(n uint32, read git.CommitLinks) links {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r := a.at(n); r.last == 0 {

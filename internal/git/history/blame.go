@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/mailmap"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 
 // BlameOptions say which lines are blamed.
 type BlameOptions struct {
-	Commit repos.ID
+	Commit git.ID
 	Path   string
 	// First and Last bound the lines, counted from 1 and both included. 0 means
 	// the first and the last line of the file; a Last beyond the end as well.
@@ -49,7 +49,7 @@ type BlameResult struct {
 	// Ranges are in the order of the lines and cover all that were asked for.
 	Ranges []BlameRange
 	// Commits has every commit of the ranges.
-	Commits map[repos.ID]Commit
+	Commits map[git.ID]Commit
 }
 
 // BlameRange is a run of lines that are one run in one version of the file.
@@ -59,7 +59,7 @@ type BlameRange struct {
 	// Count is the number of lines.
 	Count int
 	// Commit has put the lines there.
-	Commit repos.ID
+	Commit git.ID
 	// Path and Original are what the file was called in that commit, and which
 	// line of it was the first of the run.
 	Path     string
@@ -73,7 +73,7 @@ type BlameRange struct {
 
 // Version is a file in a commit.
 type Version struct {
-	Commit repos.ID
+	Commit git.ID
 	Path   string
 }
 
@@ -81,10 +81,10 @@ type Version struct {
 // when it was renamed: what `git blame --porcelain` says. What a textconv filter
 // would change is not changed.
 //
-// A path that is no file is [repos.ErrNotFound], a range outside of the file
-// [repos.ErrInvalid], and [repos.ErrTooLarge] says that the file or its history
+// A path that is no file is [git.ErrNotFound], a range outside of the file
+// [git.ErrInvalid], and [git.ErrTooLarge] says that the file or its history
 // is beyond the limits: a range of fewer lines may need less of the history.
-func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameOptions) (BlameResult, error) {
+func Blame(ctx context.Context, snapshot *git.Snapshot, facts *Facts, o BlameOptions) (BlameResult, error) {
 	limit, err := parseLimit(o.Path)
 	if err != nil {
 		return BlameResult{}, err
@@ -98,7 +98,7 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 
 func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
 	t := &tracer{
-		source: s, left: o.MaxCommits, contents: lru.New[repos.ID, []byte](maxContents),
+		source: s, left: o.MaxCommits, contents: lru.New[git.ID, []byte](maxContents),
 		revisions: make(map[version]*revision),
 	}
 	newest, err := t.begin(version{s.number(o.Commit), path})
@@ -133,7 +133,7 @@ func (o *BlameOptions) cut(content []byte) (result BlameResult, requested segmen
 	}
 	if first > last {
 		return BlameResult{}, segment{}, fmt.Errorf("lines %d to %d of a file of %d: %w",
-			first, o.Last, result.Lines, repos.ErrInvalid)
+			first, o.Last, result.Lines, git.ErrInvalid)
 	}
 	result.Text = content[starts[first-1]:starts[last]]
 	return result, segment{line: first - 1, original: first - 1, count: last - first + 1}, nil
@@ -157,7 +157,7 @@ func lineStarts(content []byte) []int {
 // and reads the commits.
 func (t *tracer) report(result *BlameResult) error {
 	slices.SortFunc(t.attributions, func(x, y attribution) int { return x.line - y.line })
-	result.Commits = make(map[repos.ID]Commit)
+	result.Commits = make(map[git.ID]Commit)
 	bytes := 0
 	for _, a := range t.attributions {
 		next := t.blameRange(a)
@@ -175,7 +175,7 @@ func (t *tracer) report(result *BlameResult) error {
 		}
 		if bytes += commit.stored; bytes > maxBlamedBytes {
 			return fmt.Errorf("the commits have more than %d bytes; ask for fewer lines: %w",
-				maxBlamedBytes, repos.ErrTooLarge)
+				maxBlamedBytes, git.ErrTooLarge)
 		}
 		result.Commits[commit.ID] = commit
 	}

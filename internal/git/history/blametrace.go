@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/git/newest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // tracer finds the versions of a file that lines come from, as git-blame(1) tells
@@ -19,7 +19,7 @@ import (
 // that most versions have all their lines by the time it is their turn.
 type tracer struct {
 	source       *source
-	contents     *lru.Cache[repos.ID, []byte]
+	contents     *lru.Cache[git.ID, []byte]
 	left         int // versions that may still be looked at
 	revisions    map[version]*revision
 	queue        newest.Queue[*revision] // those with lines
@@ -61,7 +61,7 @@ func (t *tracer) begin(v version) (*revision, error) {
 		return nil, err
 	}
 	if found.mode == 0 || found.mode.IsDir() || found.mode.IsGitlink() {
-		return nil, fmt.Errorf("file: %w", repos.ErrNotFound)
+		return nil, fmt.Errorf("file: %w", git.ErrNotFound)
 	}
 	return t.revision(v, commit, found), nil
 }
@@ -91,7 +91,7 @@ func (t *tracer) add(r *revision, lines []segment) {
 func (t *tracer) run() error {
 	for t.queue.Len() > 0 {
 		if t.left--; t.left < 0 {
-			return fmt.Errorf("too many commits to look at; ask for fewer lines: %w", repos.ErrTooLarge)
+			return fmt.Errorf("too many commits to look at; ask for fewer lines: %w", git.ErrTooLarge)
 		}
 		r := t.queue.Pop()
 		// A child that is older by its clock may lead here again: with new lines.
@@ -226,7 +226,7 @@ func (t *tracer) renamed(parent uint32, r *revision) (*revision, error) {
 }
 
 // sameKind reports whether git calls it a change and not another type.
-func sameKind(a, b repos.Mode) bool {
+func sameKind(a, b git.Mode) bool {
 	return a.IsRegular() && b.IsRegular() || a.IsSymlink() && b.IsSymlink()
 }
 
@@ -245,7 +245,7 @@ func (t *tracer) changes(before, after *revision) ([]diff.Change, error) {
 	}
 	changes, err := diff.Lines(t.source.ctx, a, b, diff.Options{TrimTail: true})
 	if errors.Is(err, diff.ErrTooLarge) {
-		err = fmt.Errorf("file: %w: %w", repos.ErrTooLarge, err)
+		err = fmt.Errorf("file: %w: %w", git.ErrTooLarge, err)
 	}
 	return changes, err
 }
@@ -255,18 +255,18 @@ const maxContents = 2 * MaxBlameBytes
 
 // read reads a version. The last ones are kept: each is compared with what is before
 // it and with what comes after it.
-func (t *tracer) read(id repos.ID) ([]byte, error) {
+func (t *tracer) read(id git.ID) ([]byte, error) {
 	if content, ok := t.contents.Get(id); ok {
 		return content, nil
 	}
 	content, err := t.source.ReadBlob(id, MaxBlameBytes, nil)
 	switch {
-	case errors.Is(err, repos.ErrTooLarge):
-		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, repos.ErrTooLarge)
+	case errors.Is(err, git.ErrTooLarge):
+		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, git.ErrTooLarge)
 	case err != nil:
 		return nil, damageIfMissing(id, err)
 	case len(content) > MaxBlameLines && bytes.Count(content, []byte{'\n'}) > MaxBlameLines:
-		return nil, fmt.Errorf("a version of the file has more than %d lines: %w", MaxBlameLines, repos.ErrTooLarge)
+		return nil, fmt.Errorf("a version of the file has more than %d lines: %w", MaxBlameLines, git.ErrTooLarge)
 	}
 	t.contents.Put(id, content, int64(len(content)))
 	return content, nil

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // errContradicted says that the commit-graph has another tree, other parents or
 // another date than a commit.
-var errContradicted = fmt.Errorf("the commit-graph contradicts a commit: %w", repos.ErrCorrupt)
+var errContradicted = fmt.Errorf("the commit-graph contradicts a commit: %w", git.ErrCorrupt)
 
 // claims are what the commit-graph of a repository says; nothing where there is none.
 // Walks go by it, so what they pass over is what the graph says. What they show,
@@ -35,7 +35,7 @@ func (c *claims) has(n uint32) bool { return n < c.count() }
 // commit-graph. Where the graph turns out to be wrong, the question is asked again
 // without it.
 func withCommitGraph[T any](
-	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, ask func(*source) (T, error),
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, ask func(*source) (T, error),
 ) (T, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
@@ -45,7 +45,7 @@ func withCommitGraph[T any](
 	s.claims.graph = snapshot.CommitGraph()
 	found, err := ask(s)
 	graph, first := s.claims.graph, err
-	if graph == nil || !errors.Is(err, repos.ErrCorrupt) && graph.Fault() == nil {
+	if graph == nil || !errors.Is(err, git.ErrCorrupt) && graph.Fault() == nil {
 		return found, err
 	}
 	if s, err = newSource(ctx, snapshot, facts); err != nil {
@@ -58,7 +58,7 @@ func withCommitGraph[T any](
 	return found, err
 }
 
-func (c *claims) find(id repos.ID) (at uint32, ok bool) {
+func (c *claims) find(id git.ID) (at uint32, ok bool) {
 	if c.graph == nil {
 		return 0, false
 	}
@@ -73,8 +73,8 @@ func (c *claims) links(at uint32) links {
 }
 
 // agrees compares the graph with what a commit says.
-func (c *claims) agrees(id repos.ID, l repos.CommitLinks) error {
-	if !repos.Confirm(c.graph, id, l.Tree, l.Parents, l.Date) {
+func (c *claims) agrees(id git.ID, l git.CommitLinks) error {
+	if !git.Confirm(c.graph, id, l.Tree, l.Parents, l.Date) {
 		return errContradicted
 	}
 	return nil
@@ -91,7 +91,7 @@ func (s *source) confirm(numbers ...uint32) error {
 		if err != nil {
 			return err
 		}
-		read := repos.CommitLinks{Tree: found.tree, Date: found.date}
+		read := git.CommitLinks{Tree: found.tree, Date: found.date}
 		for _, parent := range found.parents {
 			read.Parents = append(read.Parents, s.ancestry.id(parent))
 		}

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/charset"
 	"github.com/repomcp/repomcp/internal/git/message"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // Commit is what is shown of a commit. Its texts are in UTF-8 where the commit
 // tells its encoding and keeps to it; otherwise they are the bytes that git
 // would print.
 type Commit struct {
-	ID   repos.ID
-	Tree repos.ID
+	ID   git.ID
+	Tree git.ID
 	// Parents are none where a shallow history ends.
-	Parents   []repos.ID
+	Parents   []git.ID
 	Author    Person
 	Committer Person
 	// Message is everything after the header, git's %B with the line feeds at
@@ -28,7 +28,7 @@ type Commit struct {
 
 // Person is who did something and when. Names are those of the commit, unless a
 // Mailmap says otherwise.
-type Person = repos.Person
+type Person = git.Person
 
 // Subject returns the first paragraph of the message in one line, git's %s.
 func (c Commit) Subject() string {
@@ -47,18 +47,18 @@ func (c Commit) Summary() string {
 }
 
 // ReadCommit reads one commit, with all parents that it names.
-func ReadCommit(snapshot *repos.Snapshot, id repos.ID) (Commit, error) {
+func ReadCommit(snapshot *git.Snapshot, id git.ID) (Commit, error) {
 	raw, err := snapshot.RawCommit(id)
 	if err != nil {
 		return Commit{}, err
 	}
-	links, err := repos.ParseCommitLinks(id, raw)
+	links, err := git.ParseCommitLinks(id, raw)
 	return parseCommit(id, raw, links), err
 }
 
 // parseCommit reads a whole commit.
-func parseCommit(id repos.ID, raw []byte, links repos.CommitLinks) Commit {
-	text := repos.ParseCommitText(raw)
+func parseCommit(id git.ID, raw []byte, links git.CommitLinks) Commit {
+	text := git.ParseCommitText(raw)
 	return Commit{
 		ID: id, Tree: links.Tree, Parents: links.Parents, stored: len(raw),
 		Author: parsePerson(text.Author), Committer: parsePerson(text.Committer), Message: text.Message,
@@ -82,14 +82,14 @@ func readable(raw []byte) string {
 }
 
 func parsePerson(line string) Person {
-	p, _ := repos.ParsePerson(line)
+	p, _ := git.ParsePerson(line)
 	return p
 }
 
 // links are what a walk needs of a commit, see source.
 type links struct {
 	number  uint32
-	tree    repos.ID
+	tree    git.ID
 	parents []uint32 // their numbers
 	// date is the committer's, in seconds since 1970; one before wraps around
 	// and is later than all others, as for git.
@@ -97,17 +97,17 @@ type links struct {
 }
 
 // root returns the commit's tree; without a commit there is none.
-func (l *links) root() repos.ID {
+func (l *links) root() git.ID {
 	if l == nil {
-		return repos.ID{}
+		return git.ID{}
 	}
 	return l.tree
 }
 
 // folder is the commit's tree as an entry.
-func (l links) folder() entry { return entry{repos.ModeDir, l.tree} }
+func (l links) folder() entry { return entry{git.ModeDir, l.tree} }
 
 // damaged returns the error for a commit that cannot be read.
-func damaged(id repos.ID, what string) error {
-	return fmt.Errorf("commit %s %s: %w", id, what, repos.ErrCorrupt)
+func damaged(id git.ID, what string) error {
+	return fmt.Errorf("commit %s %s: %w", id, what, git.ErrCorrupt)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // DefaultMaxFiles is how many files of a comparison are listed unless the
@@ -39,8 +39,8 @@ type FileChange struct {
 	// percent.
 	Score            int
 	OldPath, NewPath string // any bytes but NUL
-	OldMode, NewMode repos.Mode
-	OldID, NewID     repos.ID
+	OldMode, NewMode git.Mode
+	OldID, NewID     git.ID
 }
 
 // CompareOptions say what to compare. The zero value is what git diff does.
@@ -69,10 +69,10 @@ type Comparison struct {
 }
 
 // CompareCommits lists what is different in the second commit, like
-// `git diff FROM TO`. It fails with [ErrTooMany], [repos.ErrInvalid] for a path
-// that cannot be one, or [repos.ErrCorrupt].
+// `git diff FROM TO`. It fails with [ErrTooMany], [git.ErrInvalid] for a path
+// that cannot be one, or [git.ErrCorrupt].
 func CompareCommits(
-	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions,
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, from, to git.ID, o CompareOptions,
 ) (Comparison, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
@@ -92,7 +92,7 @@ func CompareCommits(
 // CompareWithParent lists what a commit changed in its first parent; in nothing
 // when it has none, as git show does for a root commit.
 func CompareWithParent(
-	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, commit repos.ID, o CompareOptions,
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, commit git.ID, o CompareOptions,
 ) (Comparison, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *source) firstParent(l links) (*links, error) {
 
 // compareTrees lists what is different in the second tree. The zero id is the
 // empty tree.
-func (s *source) compareTrees(from, to repos.ID, o CompareOptions) (Comparison, error) {
+func (s *source) compareTrees(from, to git.ID, o CompareOptions) (Comparison, error) {
 	files, err := s.treeChanges(from, to, o)
 	if err != nil || o.NoRenames {
 		return Comparison{Files: files}, err

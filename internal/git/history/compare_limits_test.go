@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // Above the limit a file is shown as git shows one above core.bigFileThreshold.
@@ -168,7 +168,7 @@ func TestLongPathsAreRefused(t *testing.T) {
 	for range 100 {
 		inner = repo.Store("tree", raw(t, "40000", strings.Repeat("d", 2000), inner))
 	}
-	if _, err := compareTrees(t, open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err,
+	if _, err := compareTrees(t, open(t, repo.Dir), nil, git.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err,
 		ErrTooMany) {
 		t.Errorf("the error is %v", err)
 	}
@@ -208,8 +208,8 @@ func TestDeepFoldersAreRefused(t *testing.T) {
 	for range maxDepth + 2 {
 		inner = repo.Store("tree", raw(t, "40000", "d", inner))
 	}
-	if _, err := compareTrees(t, open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err,
-		repos.ErrCorrupt) {
+	if _, err := compareTrees(t, open(t, repo.Dir), nil, git.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err,
+		git.ErrCorrupt) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -219,25 +219,25 @@ func TestMissingObjectsAreDamage(t *testing.T) {
 	repo := gittest.New(t)
 	snapshot := open(t, repo.Dir)
 	folder := id(t, repo.Store("tree", raw(t, "40000", "d", nowhere)))
-	if _, err := compareTrees(t, snapshot, nil, repos.ID{}, folder, CompareOptions{}); !errors.Is(err,
-		repos.ErrCorrupt) {
+	if _, err := compareTrees(t, snapshot, nil, git.ID{}, folder, CompareOptions{}); !errors.Is(err,
+		git.ErrCorrupt) {
 		t.Errorf("of a missing folder the error is %v", err)
 	}
 	file := id(t, repo.Store("tree", raw(t, "100644", "f", nowhere)))
-	c, err := compareTrees(t, snapshot, nil, repos.ID{}, file, CompareOptions{})
+	c, err := compareTrees(t, snapshot, nil, git.ID{}, file, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewDiffer(snapshot, PatchOptions{}).Stat(t.Context(), c.Files[0]); !errors.Is(err, repos.ErrCorrupt) ||
-		errors.Is(err, repos.ErrNotFound) {
+	if _, err := NewDiffer(snapshot, PatchOptions{}).Stat(t.Context(), c.Files[0]); !errors.Is(err, git.ErrCorrupt) ||
+		errors.Is(err, git.ErrNotFound) {
 		t.Errorf("of a missing file the error is %v", err)
 	}
 	other := id(t, repo.Store("tree", raw(t, "100644", "g", repo.Store("blob", "x"))))
-	if _, err := compareTrees(t, snapshot, nil, file, other, CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
+	if _, err := compareTrees(t, snapshot, nil, file, other, CompareOptions{}); !errors.Is(err, git.ErrCorrupt) {
 		t.Errorf("of a missing file that may be renamed the error is %v", err)
 	}
 	if _, err := compareTrees(t, snapshot, nil, file, other, CompareOptions{Paths: []string{"../x"}}); !errors.Is(err,
-		repos.ErrInvalid) {
+		git.ErrInvalid) {
 		t.Errorf("of a path that leads out the error is %v", err)
 	}
 }
@@ -358,7 +358,7 @@ func whole(t *testing.T, repo *gittest.Repo, pairs []treePair) []treePair {
 	})
 }
 
-func missingBlob(snapshot *repos.Snapshot, id repos.ID) bool {
+func missingBlob(snapshot *git.Snapshot, id git.ID) bool {
 	_, err := snapshot.Size(id)
 	return err != nil
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // view is a way to look at a comparison, ours and git's.
@@ -96,7 +96,7 @@ func nameStatus(_ *testing.T, _ *Differ, c Comparison) string {
 
 // compareTrees compares two trees. The zero id is the empty tree.
 func compareTrees(
-	t *testing.T, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions,
+	t *testing.T, snapshot *git.Snapshot, facts *Facts, from, to git.ID, o CompareOptions,
 ) (Comparison, error) {
 	t.Helper()
 	s, err := newSource(t.Context(), snapshot, facts)
@@ -107,7 +107,7 @@ func compareTrees(
 }
 
 // treePair is two trees to compare.
-type treePair struct{ from, to repos.ID }
+type treePair struct{ from, to git.ID }
 
 // tally counts the files that were compared, by what became of them.
 type tally map[string]int
@@ -170,7 +170,7 @@ func (n tally) compareWithGit(t *testing.T, repo *gittest.Repo, views []view, pa
 	}
 }
 
-func (v view) compare(t *testing.T, snapshot *repos.Snapshot, facts *Facts, p treePair, want string) []FileChange {
+func (v view) compare(t *testing.T, snapshot *git.Snapshot, facts *Facts, p treePair, want string) []FileChange {
 	t.Helper()
 	c, err := compareTrees(t, snapshot, facts, p.from, p.to, v.o)
 	if err != nil {
@@ -195,13 +195,13 @@ func firstDifference(got, want string) string {
 }
 
 // treesOf gives the trees of all commits.
-func treesOf(t *testing.T, repo *gittest.Repo) []repos.ID {
+func treesOf(t *testing.T, repo *gittest.Repo) []git.ID {
 	t.Helper()
-	var trees []repos.ID
+	var trees []git.ID
 	for _, hex := range strings.Fields(repo.Git("log", "--all", "--format=%T")) {
 		trees = append(trees, id(t, hex))
 	}
-	slices.SortFunc(trees, func(a, b repos.ID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(trees, func(a, b git.ID) int { return bytes.Compare(a[:], b[:]) })
 	return slices.Compact(trees)
 }
 

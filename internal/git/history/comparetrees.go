@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // maxComparedFolders bounds the folders of a comparison that are read: trees
@@ -31,7 +31,7 @@ type treeComparison struct {
 
 // treeChanges lists what differs without looking for renames, in the order of
 // git-diff-tree(1).
-func (s *source) treeChanges(from, to repos.ID, o CompareOptions) ([]FileChange, error) {
+func (s *source) treeChanges(from, to git.ID, o CompareOptions) ([]FileChange, error) {
 	limits, err := parseLimits(o.Paths)
 	if err != nil {
 		return nil, err
@@ -45,11 +45,11 @@ func (s *source) treeChanges(from, to repos.ID, o CompareOptions) ([]FileChange,
 	return c.files, nil
 }
 
-func treeOf(id repos.ID) entry {
+func treeOf(id git.ID) entry {
 	if id.IsZero() {
 		return entry{}
 	}
-	return entry{repos.ModeDir, id}
+	return entry{git.ModeDir, id}
 }
 
 // folder compares two folders, of which one may be nothing. Within a limit
@@ -59,7 +59,7 @@ func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth in
 		return nil
 	}
 	if depth > maxDepth {
-		return fmt.Errorf("%w: %w", errDeep, repos.ErrCorrupt)
+		return fmt.Errorf("%w: %w", errDeep, git.ErrCorrupt)
 	}
 	if c.folders++; c.folders > c.mostFolders {
 		return ErrTooMany
@@ -112,7 +112,7 @@ func (c *treeComparison) entry(path string, a, b entry, within bool, depth int) 
 
 // selects reports whether what a path leads to is within the limits, and whether
 // a limit may be found below it.
-func (c *treeComparison) selects(path string, mode repos.Mode) (within, towards bool) {
+func (c *treeComparison) selects(path string, mode git.Mode) (within, towards bool) {
 	if mode == 0 {
 		return false, false
 	}
@@ -131,7 +131,7 @@ func (c *treeComparison) selects(path string, mode repos.Mode) (within, towards 
 	return within, towards
 }
 
-func statusOf(from, to repos.Mode) Status {
+func statusOf(from, to git.Mode) Status {
 	const typeBits = 0o170000
 	switch {
 	case from == 0:

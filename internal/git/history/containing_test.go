@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 func TestContainingIsThatOfGit(t *testing.T) {
@@ -15,7 +15,7 @@ func TestContainingIsThatOfGit(t *testing.T) {
 	for seed := range uint64(gittest.Volume(8, 100)) {
 		repo, commits := crossed(t, seed, 60, seed%2 == 0)
 		snapshot := open(t, repo.Dir)
-		ids := make([]repos.ID, len(commits))
+		ids := make([]git.ID, len(commits))
 		for i, hex := range commits {
 			ids[i] = id(t, hex)
 		}

@@ -4,34 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // questions are what can be asked of a history with two commits.
-var questions = map[string]func(ctx context.Context, s *repos.Snapshot, facts *Facts, from, to repos.ID) (any, error){
-	"log": func(ctx context.Context, s *repos.Snapshot, facts *Facts, _, to repos.ID) (any, error) {
+var questions = map[string]func(ctx context.Context, s *git.Snapshot, facts *Facts, from, to git.ID) (any, error){
+	"log": func(ctx context.Context, s *git.Snapshot, facts *Facts, _, to git.ID) (any, error) {
 		return Log(ctx, s, facts, LogOptions{Start: to})
 	},
-	"log of a path": func(ctx context.Context, s *repos.Snapshot, facts *Facts, _, to repos.ID) (any, error) {
+	"log of a path": func(ctx context.Context, s *git.Snapshot, facts *Facts, _, to git.ID) (any, error) {
 		return Log(ctx, s, facts, LogOptions{Start: to, Paths: []string{"dir/changing"}})
 	},
-	"blame": func(ctx context.Context, s *repos.Snapshot, facts *Facts, _, to repos.ID) (any, error) {
+	"blame": func(ctx context.Context, s *git.Snapshot, facts *Facts, _, to git.ID) (any, error) {
 		return Blame(ctx, s, facts, BlameOptions{Commit: to, Path: "dir/changing"})
 	},
-	"comparison": func(ctx context.Context, s *repos.Snapshot, facts *Facts, from, to repos.ID) (any, error) {
+	"comparison": func(ctx context.Context, s *git.Snapshot, facts *Facts, from, to git.ID) (any, error) {
 		return CompareCommits(ctx, s, facts, from, to, CompareOptions{})
 	},
-	"merge base": func(ctx context.Context, s *repos.Snapshot, facts *Facts, from, to repos.ID) (any, error) {
+	"merge base": func(ctx context.Context, s *git.Snapshot, facts *Facts, from, to git.ID) (any, error) {
 		return MergeBase(ctx, s, facts, from, to)
 	},
-	"ahead and behind": func(ctx context.Context, s *repos.Snapshot, facts *Facts, from, to repos.ID) (any, error) {
+	"ahead and behind": func(ctx context.Context, s *git.Snapshot, facts *Facts, from, to git.ID) (any, error) {
 		ahead, behind, err := AheadBehind(ctx, s, facts, from, to)
 		return [2]int{ahead, behind}, err
 	},
@@ -46,19 +45,15 @@ func answers(t *testing.T, repo *gittest.Repo, from, to string) (found map[strin
 
 // answersBy also tells whether there is a commit-graph to go by.
 func answersBy(
-	t *testing.T, repo *gittest.Repo, from, to string, logger *slog.Logger,
+	t *testing.T, repo *gittest.Repo, from, to string, observer git.Observer,
 ) (found map[string]any, refused map[string]error, graphed bool) {
 	t.Helper()
-	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{Logger: logger})
+	store, err := git.NewStore(repo.Dir, git.StoreOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = catalogue.Close() }()
-	repository, err := catalogue.Get(strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := repository.Snapshot()
+	defer func() { _ = store.Close() }()
+	snapshot, err := store.Repository(".", git.Options{Observer: observer}).Snapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +98,7 @@ func TestSwappedOffsetsGiveNoWrongHistory(t *testing.T) {
 					switch err := refused[name]; {
 					case err == nil && reflect.DeepEqual(got[name], want[name]):
 						right++
-					case errors.Is(err, repos.ErrCorrupt):
+					case errors.Is(err, git.ErrCorrupt):
 						damaged++
 					default:
 						t.Errorf("%ss %s and %s are swapped: another %s, %v", kind, a, b, name, err)

@@ -4,7 +4,7 @@
 //
 // # Order of use
 //
-// All begins with a [repos.Snapshot] and with [Facts], one memory for all
+// All begins with a [git.Snapshot] and with [Facts], one memory for all
 // repositories and requests.
 //
 // [Log] lists commits, page by page. [Blame] finds those that the lines of a
@@ -28,19 +28,19 @@
 //
 // # Commit-graphs
 //
-// Where the repository has a commit-graph file ([repos.Snapshot.CommitGraph]), walks
+// Where the repository has a commit-graph file ([git.Snapshot.CommitGraph]), walks
 // go by it. Commits that are shown, begun with, or whose trees are compared are
 // compared with it; when it has one of them wrong it is dropped, and the question is
 // asked again without it. What cannot be noticed is a lie about commits that are
 // passed over: those between the ends of a count or a search for common ancestors,
 // and those of which the file says that they change none of the paths. `git
-// commit-graph verify` and the server's --verify compare all.
+// commit-graph verify` and [git.Snapshot.Verify] compare all.
 //
 // # Limits
 //
 // A log looks at [DefaultMaxLooked] commits for a page, or as many as are asked
 // for, and tells how to go on; where it looks for content it also stops at
-// [DefaultMaxCompared]. A blame fails with [repos.ErrTooLarge] beyond
+// [DefaultMaxCompared]. A blame fails with [git.ErrTooLarge] beyond
 // [MaxBlameCommits], or where a version of the file has more than
 // [MaxBlameBytes] or [MaxBlameLines]: fewer lines may need less of history.
 //

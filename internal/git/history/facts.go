@@ -8,9 +8,9 @@ import (
 	"hash/maphash"
 
 	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
 	"github.com/repomcp/repomcp/internal/git/mailmap"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // DefaultFactsBytes keeps what walks need of about 400,000 commits, and where fifteen
@@ -79,21 +79,21 @@ func (g *growing) grow(fact any, bytes int64) {
 // by numbers: those of the commit-graph by their positions there, others by those of
 // the ancestry, which follow.
 type source struct {
-	*repos.Snapshot
+	*git.Snapshot
 	ctx      context.Context
 	facts    *Facts
 	ancestry *ancestry
-	shallow  map[repos.ID]bool
+	shallow  map[git.ID]bool
 	people   *mailmap.Map // nil for names as they are stored
 	claims   claims
 	trails   map[string]*trail // of the paths that were asked about
 
-	compared       map[[2]repos.ID]bool // folders that are the same to git
-	openBytes      int                  // of folders that are being compared
-	commits, trees []byte               // scratch
+	compared       map[[2]git.ID]bool // folders that are the same to git
+	openBytes      int                // of folders that are being compared
+	commits, trees []byte             // scratch
 }
 
-func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*source, error) {
+func newSource(ctx context.Context, snapshot *git.Snapshot, facts *Facts) (*source, error) {
 	shallow, err := snapshot.Shallow()
 	if err != nil {
 		return nil, err
@@ -102,13 +102,13 @@ func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*so
 		facts = NewFacts(0)
 	}
 	return &source{
-		Snapshot: snapshot, ctx: ctx, facts: facts, ancestry: facts.ancestry(snapshot.Repository().Name()),
-		shallow: shallow, trails: make(map[string]*trail), compared: make(map[[2]repos.ID]bool),
+		Snapshot: snapshot, ctx: ctx, facts: facts, ancestry: facts.ancestry(snapshot.Folder()),
+		shallow: shallow, trails: make(map[string]*trail), compared: make(map[[2]git.ID]bool),
 	}, nil
 }
 
 // number returns the number of a commit, which need not be there.
-func (s *source) number(id repos.ID) uint32 {
+func (s *source) number(id git.ID) uint32 {
 	if at, ok := s.claims.find(id); ok {
 		return at
 	}
@@ -116,7 +116,7 @@ func (s *source) number(id repos.ID) uint32 {
 }
 
 // id returns the commit of a number.
-func (s *source) id(n uint32) repos.ID {
+func (s *source) id(n uint32) git.ID {
 	if s.claims.has(n) {
 		return s.claims.graph.ID(n)
 	}
@@ -154,7 +154,7 @@ func (s *source) stored(n uint32) (l links, raw []byte, err error) {
 			return links{}, nil, fmt.Errorf("reading history: %w", err)
 		}
 		raw = s.commits
-		read, err := repos.ParseCommitLinks(id, raw)
+		read, err := git.ParseCommitLinks(id, raw)
 		if err != nil {
 			return links{}, nil, err
 		}
@@ -167,15 +167,15 @@ func (s *source) stored(n uint32) (l links, raw []byte, err error) {
 }
 
 // commit reads all of a commit.
-func (s *source) commit(id repos.ID) (Commit, error) {
+func (s *source) commit(id git.ID) (Commit, error) {
 	raw, err := s.RawCommit(id)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		return Commit{}, damaged(id, "is missing")
 	}
 	if err != nil {
 		return Commit{}, err
 	}
-	l, err := repos.ParseCommitLinks(id, raw)
+	l, err := git.ParseCommitLinks(id, raw)
 	if err != nil {
 		return Commit{}, err
 	}

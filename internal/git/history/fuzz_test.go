@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // FuzzLogCursor: a cursor that is accepted means the same when it is written again,
@@ -41,9 +41,9 @@ func FuzzTag(f *testing.F) {
 		[]byte(
 			"object 1234567890abcdef1234567890abcdef12345678\ntype commit\ntag v1\ntagger A <a@b> 1 +0000\n\nmessage\n-----BEGIN PGP SIGNATURE-----\nx\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		tag, err := parseTag(repos.ID{}, raw)
+		tag, err := parseTag(git.ID{}, raw)
 		if err != nil {
-			if !errors.Is(err, repos.ErrCorrupt) {
+			if !errors.Is(err, git.ErrCorrupt) {
 				t.Fatalf("not a typed error: %v", err)
 			}
 			return

@@ -6,16 +6,16 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // entry is what a path leads to in a tree; the zero entry is nothing.
 type entry struct {
-	mode repos.Mode
-	id   repos.ID
+	mode git.Mode
+	id   git.ID
 }
 
-func entryOf(e repos.StoredEntry) entry { return entry{e.Mode, e.ID} }
+func entryOf(e git.StoredEntry) entry { return entry{e.Mode, e.ID} }
 
 // limit is a path that history is limited to, with the meaning of a literal
 // pathspec (gitglossary(7)): the file of that name, or all files of the
@@ -29,13 +29,13 @@ type limit struct {
 // after the request that it came with.
 func parseLimit(path string) (limit, error) {
 	if len(path) > MaxPathBytes {
-		return limit{}, fmt.Errorf("path of %d bytes: %w", len(path), repos.ErrInvalid)
+		return limit{}, fmt.Errorf("path of %d bytes: %w", len(path), git.ErrInvalid)
 	}
 	var names []string
 	for name := range strings.SplitSeq(path, "/") {
 		switch {
 		case name == ".." || strings.IndexByte(name, 0) >= 0:
-			return limit{}, fmt.Errorf("path %q: %w", path, repos.ErrInvalid)
+			return limit{}, fmt.Errorf("path %q: %w", path, git.ErrInvalid)
 		case name != "" && name != ".":
 			names = append(names, name)
 		}
@@ -101,13 +101,13 @@ func (s *source) limited(l links, limit limit) (entry, error) {
 }
 
 // tree reads a folder.
-func (s *source) tree(id repos.ID, buf []byte) (repos.StoredTree, error) {
+func (s *source) tree(id git.ID, buf []byte) (git.StoredTree, error) {
 	if err := s.ctx.Err(); err != nil {
-		return repos.StoredTree{}, err
+		return git.StoredTree{}, err
 	}
 	tree, err := s.StoredTree(id, buf)
 	if err != nil {
-		return repos.StoredTree{}, fmt.Errorf("reading history: %w", err)
+		return git.StoredTree{}, fmt.Errorf("reading history: %w", err)
 	}
 	return tree, nil
 }
@@ -131,9 +131,9 @@ func (s *source) sameFiles(a, b entry, depth int) (bool, error) {
 	case isFile(a) || isFile(b):
 		return false, nil
 	case depth > maxDepth:
-		return false, fmt.Errorf("%w: %w", errDeep, repos.ErrCorrupt)
+		return false, fmt.Errorf("%w: %w", errDeep, git.ErrCorrupt)
 	}
-	ids := [2]repos.ID{a.id, b.id}
+	ids := [2]git.ID{a.id, b.id}
 	if s.compared[ids] {
 		return true, nil // a pair that differs ends everything
 	}
@@ -153,26 +153,26 @@ func isFile(e entry) bool { return e.mode != 0 && !e.mode.IsDir() }
 
 // differences are what is not the same in two folders, of which one may be nothing.
 // Both are in memory until the last of them.
-func (s *source) differences(a, b entry) iter.Seq2[repos.TreePair, error] {
-	return func(yield func(repos.TreePair, error) bool) {
+func (s *source) differences(a, b entry) iter.Seq2[git.TreePair, error] {
+	return func(yield func(git.TreePair, error) bool) {
 		left, err := s.folder(a)
 		if err != nil {
-			yield(repos.TreePair{}, err)
+			yield(git.TreePair{}, err)
 			return
 		}
 		right, err := s.folder(b)
 		if err != nil {
-			yield(repos.TreePair{}, err)
+			yield(git.TreePair{}, err)
 			return
 		}
 		size := len(left.Content) + len(right.Content)
 		s.openBytes += size
 		defer func() { s.openBytes -= size }()
 		if s.openBytes > maxOpenBytes {
-			yield(repos.TreePair{}, fmt.Errorf("folders within folders: %w", repos.ErrTooLarge))
+			yield(git.TreePair{}, fmt.Errorf("folders within folders: %w", git.ErrTooLarge))
 			return
 		}
-		for pair, err := range repos.PairTrees(left, right) {
+		for pair, err := range git.PairTrees(left, right) {
 			if err == nil && pair.Same() {
 				continue
 			}
@@ -184,9 +184,9 @@ func (s *source) differences(a, b entry) iter.Seq2[repos.TreePair, error] {
 }
 
 // folder reads one; nothing has no entries.
-func (s *source) folder(e entry) (repos.StoredTree, error) {
+func (s *source) folder(e entry) (git.StoredTree, error) {
 	if e.mode == 0 {
-		return repos.StoredTree{}, nil
+		return git.StoredTree{}, nil
 	}
 	return s.tree(e.id, nil)
 }

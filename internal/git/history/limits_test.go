@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // line makes a history of commits one after the other, each with its own file
@@ -88,20 +88,20 @@ func TestLogRefusesWhatMakesNoSense(t *testing.T) {
 		options LogOptions
 		want    error
 	}{
-		"page":          {LogOptions{Limit: MaxPage + 1}, repos.ErrInvalid},
-		"negative page": {LogOptions{Limit: -1}, repos.ErrInvalid},
-		"skip":          {LogOptions{Skip: -1}, repos.ErrInvalid},
-		"paths":         {LogOptions{Paths: make([]string, MaxPaths+1)}, repos.ErrInvalid},
-		"long path":     {LogOptions{Paths: []string{strings.Repeat("x", MaxPathBytes+1)}}, repos.ErrInvalid},
-		"up":            {LogOptions{Paths: []string{"a/../b"}}, repos.ErrInvalid},
-		"NUL":           {LogOptions{Paths: []string{"a\x00b"}}, repos.ErrInvalid},
-		"follow two":    {LogOptions{Paths: []string{"a", "b"}, Follow: true}, repos.ErrInvalid},
-		"follow none":   {LogOptions{Follow: true}, repos.ErrInvalid},
-		"no cursor":     {LogOptions{Cursor: "!"}, repos.ErrInvalid},
-		"short cursor":  {LogOptions{Cursor: first.Next[:20]}, repos.ErrInvalid},
-		"other options": {LogOptions{Cursor: first.Next, Author: "x"}, repos.ErrInvalid},
-		"other start":   {LogOptions{Cursor: base64.RawURLEncoding.EncodeToString(forged)}, repos.ErrNotFound},
-		"missing":       {LogOptions{Start: id(t, strings.Repeat("12", 20))}, repos.ErrCorrupt},
+		"page":          {LogOptions{Limit: MaxPage + 1}, git.ErrInvalid},
+		"negative page": {LogOptions{Limit: -1}, git.ErrInvalid},
+		"skip":          {LogOptions{Skip: -1}, git.ErrInvalid},
+		"paths":         {LogOptions{Paths: make([]string, MaxPaths+1)}, git.ErrInvalid},
+		"long path":     {LogOptions{Paths: []string{strings.Repeat("x", MaxPathBytes+1)}}, git.ErrInvalid},
+		"up":            {LogOptions{Paths: []string{"a/../b"}}, git.ErrInvalid},
+		"NUL":           {LogOptions{Paths: []string{"a\x00b"}}, git.ErrInvalid},
+		"follow two":    {LogOptions{Paths: []string{"a", "b"}, Follow: true}, git.ErrInvalid},
+		"follow none":   {LogOptions{Follow: true}, git.ErrInvalid},
+		"no cursor":     {LogOptions{Cursor: "!"}, git.ErrInvalid},
+		"short cursor":  {LogOptions{Cursor: first.Next[:20]}, git.ErrInvalid},
+		"other options": {LogOptions{Cursor: first.Next, Author: "x"}, git.ErrInvalid},
+		"other start":   {LogOptions{Cursor: base64.RawURLEncoding.EncodeToString(forged)}, git.ErrNotFound},
+		"missing":       {LogOptions{Start: id(t, strings.Repeat("12", 20))}, git.ErrCorrupt},
 	} {
 		if c.options.Start.IsZero() {
 			c.options.Start = start
@@ -120,15 +120,15 @@ func TestBlameRefusesWhatMakesNoSense(t *testing.T) {
 		options BlameOptions
 		want    error
 	}{
-		"missing":     {BlameOptions{Commit: id(t, ids[0]), Path: "none"}, repos.ErrNotFound},
-		"folder":      {BlameOptions{Commit: id(t, empty), Path: "d"}, repos.ErrNotFound},
-		"submodule":   {BlameOptions{Commit: id(t, empty), Path: "g"}, repos.ErrNotFound},
-		"below":       {BlameOptions{Commit: id(t, empty), Path: "e/x"}, repos.ErrNotFound},
-		"up":          {BlameOptions{Commit: id(t, ids[0]), Path: "../f"}, repos.ErrInvalid},
-		"beyond":      {BlameOptions{Commit: id(t, ids[0]), Path: "f", First: 22}, repos.ErrInvalid},
-		"backwards":   {BlameOptions{Commit: id(t, ids[0]), Path: "f", First: 3, Last: 2}, repos.ErrInvalid},
-		"line of no":  {BlameOptions{Commit: id(t, empty), Path: "e", First: 2}, repos.ErrInvalid},
-		"commits":     {BlameOptions{Commit: id(t, ids[0]), Path: "f", MaxCommits: 5}, repos.ErrTooLarge},
+		"missing":     {BlameOptions{Commit: id(t, ids[0]), Path: "none"}, git.ErrNotFound},
+		"folder":      {BlameOptions{Commit: id(t, empty), Path: "d"}, git.ErrNotFound},
+		"submodule":   {BlameOptions{Commit: id(t, empty), Path: "g"}, git.ErrNotFound},
+		"below":       {BlameOptions{Commit: id(t, empty), Path: "e/x"}, git.ErrNotFound},
+		"up":          {BlameOptions{Commit: id(t, ids[0]), Path: "../f"}, git.ErrInvalid},
+		"beyond":      {BlameOptions{Commit: id(t, ids[0]), Path: "f", First: 22}, git.ErrInvalid},
+		"backwards":   {BlameOptions{Commit: id(t, ids[0]), Path: "f", First: 3, Last: 2}, git.ErrInvalid},
+		"line of no":  {BlameOptions{Commit: id(t, empty), Path: "e", First: 2}, git.ErrInvalid},
+		"commits":     {BlameOptions{Commit: id(t, ids[0]), Path: "f", MaxCommits: 5}, git.ErrTooLarge},
 		"enough":      {BlameOptions{Commit: id(t, ids[0]), Path: "f", MaxCommits: 6}, nil},
 		"fewer lines": {BlameOptions{Commit: id(t, ids[0]), Path: "f", First: 21, MaxCommits: 1}, nil},
 		"empty file":  {BlameOptions{Commit: id(t, empty), Path: "e"}, nil},
@@ -146,7 +146,7 @@ func TestBlameRefusesLargeFiles(t *testing.T) {
 		tree := repo.Store("tree", "100644 f\x00"+string(bytesOf(t, repo.Store("blob", content))))
 		commit := repo.Store("commit", "tree "+tree+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
 		if _, err := Blame(t.Context(), open(t, repo.Dir), nil, BlameOptions{Commit: id(t, commit),
-			Path: "f"}); !errors.Is(err, repos.ErrTooLarge) {
+			Path: "f"}); !errors.Is(err, git.ErrTooLarge) {
 			t.Error(err)
 		}
 	}
@@ -236,7 +236,7 @@ func TestDamageIsNoEndOfHistory(t *testing.T) {
 		tip := repo.Store("commit", "tree "+tree+"\nparent "+parent+
 			"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
 		snapshot := open(t, repo.Dir)
-		want := repos.ErrCorrupt
+		want := git.ErrCorrupt
 		if name == "bad parent" {
 			want = nil // too short to be taken for a parent: git's too
 		}
@@ -274,7 +274,7 @@ func TestFactsKeepTheirBound(t *testing.T) {
 	// Another repository that is asked for the same finds nothing there.
 	other := gittest.At(t, filepath.Join(t.TempDir(), "other.git"))
 	if _, err := Log(t.Context(), open(t, other.Dir), facts, LogOptions{Start: id(t, ids[0])}); !errors.Is(err,
-		repos.ErrCorrupt) {
+		git.ErrCorrupt) {
 		t.Errorf("what another repository has was read: %v", err)
 	}
 }

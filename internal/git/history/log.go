@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/mailmap"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -33,12 +33,12 @@ const (
 // LogOptions say which commits a log has. The zero value of all but Start
 // means no condition.
 type LogOptions struct {
-	// Start is the newest commit, one that [repos.Snapshot.Resolve] returned. With a
+	// Start is the newest commit, one that [git.Snapshot.Resolve] returned. With a
 	// Cursor it is not looked at.
-	Start repos.ID
+	Start git.ID
 	// Base leaves out what it leads to: Base..Start. With Symmetric the log has
 	// what either leads to and not both: Base...Start. A Cursor knows it as well.
-	Base      repos.ID
+	Base      git.ID
 	Symmetric bool
 	// Paths are files and folders, relative to the root, taken literally:
 	// commits that change none of them are left out, and so are side branches
@@ -109,10 +109,10 @@ type LogPage struct {
 // order. Pages that follow one another by cursor, or by Skip, are parts of the
 // same list whatever happens to the branches meanwhile.
 //
-// Options that make no sense are [repos.ErrInvalid], a cursor whose start is
-// served no longer is [repos.ErrNotFound], and history beyond all limits
-// [repos.ErrTooLarge].
-func Log(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, options LogOptions) (LogPage, error) {
+// Options that make no sense are [git.ErrInvalid], a cursor whose start is
+// served no longer is [git.ErrNotFound], and history beyond all limits
+// [git.ErrTooLarge].
+func Log(ctx context.Context, snapshot *git.Snapshot, facts *Facts, options LogOptions) (LogPage, error) {
 	limits, err := options.check()
 	if err != nil {
 		return LogPage{}, err
@@ -135,15 +135,15 @@ func Log(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, options Lo
 func (o *LogOptions) check() ([]limit, error) {
 	switch {
 	case o.Limit < 0 || o.Limit > MaxPage:
-		return nil, fmt.Errorf("a page of %d commits; at most %d: %w", o.Limit, MaxPage, repos.ErrInvalid)
+		return nil, fmt.Errorf("a page of %d commits; at most %d: %w", o.Limit, MaxPage, git.ErrInvalid)
 	case o.Skip < 0 || o.Skip > maxHistory:
-		return nil, fmt.Errorf("%d commits to skip; at most %d: %w", o.Skip, maxHistory, repos.ErrInvalid)
+		return nil, fmt.Errorf("%d commits to skip; at most %d: %w", o.Skip, maxHistory, git.ErrInvalid)
 	case o.Follow && len(o.Paths) != 1:
-		return nil, fmt.Errorf("%d paths to follow, instead of one: %w", len(o.Paths), repos.ErrInvalid)
+		return nil, fmt.Errorf("%d paths to follow, instead of one: %w", len(o.Paths), git.ErrInvalid)
 	case o.Pickaxe != "" && o.PickaxeLines != nil, o.Follow && (o.Pickaxe != "" || o.PickaxeLines != nil):
-		return nil, fmt.Errorf("pickaxes of two kinds, or one with follow: %w", repos.ErrInvalid)
+		return nil, fmt.Errorf("pickaxes of two kinds, or one with follow: %w", git.ErrInvalid)
 	case len(o.Paths) > MaxPaths:
-		return nil, fmt.Errorf("%d paths; at most %d: %w", len(o.Paths), MaxPaths, repos.ErrInvalid)
+		return nil, fmt.Errorf("%d paths; at most %d: %w", len(o.Paths), MaxPaths, git.ErrInvalid)
 	}
 	o.Limit = cmp.Or(o.Limit, DefaultPage)
 	o.MaxLooked = cmp.Or(o.MaxLooked, DefaultMaxLooked)

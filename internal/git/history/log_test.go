@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // logCase is a log in our words and in git's.
@@ -21,9 +21,9 @@ type logCase struct {
 	args    []string
 }
 
-func id(t testing.TB, hex string) repos.ID {
+func id(t testing.TB, hex string) git.ID {
 	t.Helper()
-	id, err := repos.ParseID(hex)
+	id, err := git.ParseID(hex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func id(t testing.TB, hex string) repos.ID {
 }
 
 // logCases combines options at random.
-func (g *generator) logCase(start repos.ID) logCase {
+func (g *generator) logCase(start git.ID) logCase {
 	c := logCase{options: LogOptions{Start: start}}
 	if g.chance(3) {
 		c.options.FirstParent = true
@@ -94,7 +94,7 @@ func stderrOf(err error) (text []byte) {
 	return text
 }
 
-func hexes(ids []repos.ID) []string {
+func hexes(ids []git.ID) []string {
 	list := make([]string, len(ids))
 	for i, id := range ids {
 		list[i] = id.String()
@@ -169,7 +169,7 @@ func TestFoldersAndSubmodulesMayEndInASlash(t *testing.T) {
 }
 
 // byCursor lists a log in pages, each of which may stop early.
-func byCursor(t *testing.T, snapshot *repos.Snapshot, facts *Facts, o LogOptions, size int) (ids []string) {
+func byCursor(t *testing.T, snapshot *git.Snapshot, facts *Facts, o LogOptions, size int) (ids []string) {
 	t.Helper()
 	o.Limit, o.MaxLooked = size, 3*size
 	for pages := 0; ; pages++ {
@@ -186,11 +186,11 @@ func byCursor(t *testing.T, snapshot *repos.Snapshot, facts *Facts, o LogOptions
 		if o.Cursor = page.Next; o.Cursor == "" {
 			return ids
 		}
-		o.Start, o.Base = repos.ID{}, repos.ID{} // the cursor knows
+		o.Start, o.Base = git.ID{}, git.ID{} // the cursor knows
 	}
 }
 
-func bySkip(t *testing.T, snapshot *repos.Snapshot, facts *Facts, o LogOptions, size int) (ids []string) {
+func bySkip(t *testing.T, snapshot *git.Snapshot, facts *Facts, o LogOptions, size int) (ids []string) {
 	t.Helper()
 	o.Limit = size
 	for {

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // position is a place in a log: a start and how many commits the walk from
@@ -18,8 +18,8 @@ import (
 // quick by what [Facts] remembers: so a cursor needs no memory of a server, and is
 // right when commits are dated wrongly.
 type position struct {
-	start     repos.ID
-	base      repos.ID // zero without one
+	start     git.ID
+	base      git.ID // zero without one
 	symmetric bool
 	looked    int
 	// skip is how many more commits are to be left out there.
@@ -65,15 +65,15 @@ func (o *LogOptions) cursor(at position) string {
 
 // position reads the cursor, or begins at the start. Cursors come from clients,
 // so what they name is resolved like any other revision.
-func (o *LogOptions) position(ctx context.Context, snapshot *repos.Snapshot) (position, error) {
+func (o *LogOptions) position(ctx context.Context, snapshot *git.Snapshot) (position, error) {
 	if o.Cursor == "" {
 		return position{start: o.Start, base: o.Base, symmetric: o.Symmetric}, nil
 	}
 	at, ok := o.parseCursor()
 	if !ok {
-		return position{}, fmt.Errorf("cursor is not one of this list; begin again without it: %w", repos.ErrInvalid)
+		return position{}, fmt.Errorf("cursor is not one of this list; begin again without it: %w", git.ErrInvalid)
 	}
-	for _, id := range []repos.ID{at.start, at.base} {
+	for _, id := range []git.ID{at.start, at.base} {
 		if id.IsZero() {
 			continue
 		}
@@ -94,9 +94,9 @@ func (o *LogOptions) parseCursor() (at position, ok bool) {
 	if !ranged && b[0] != cursorPlain {
 		return position{}, false
 	}
-	at.start, b = repos.ID(b[head:head+len(at.start)]), b[head+len(at.start):]
+	at.start, b = git.ID(b[head:head+len(at.start)]), b[head+len(at.start):]
 	if ranged && len(b) > len(at.base) {
-		at.base, b, at.symmetric = repos.ID(b[:len(at.base)]), b[len(at.base):], o.Symmetric
+		at.base, b, at.symmetric = git.ID(b[:len(at.base)]), b[len(at.base):], o.Symmetric
 	}
 	if ranged == at.base.IsZero() {
 		return position{}, false

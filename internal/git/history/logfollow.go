@@ -3,7 +3,7 @@ package history
 import (
 	"errors"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // changesFollowedFile reports whether a commit changes the file that is followed, and finds
@@ -36,7 +36,7 @@ const maxRenameFiles = 200_000
 // renamedFrom finds the file of one tree that became the file at a path of another,
 // as git does for `git diff -M` when it is interested in that file only; "" when
 // there is none, or when so many files were deleted that it is not looked for.
-func (s *source) renamedFrom(from, to repos.ID, path string) (string, entry, error) {
+func (s *source) renamedFrom(from, to git.ID, path string) (string, entry, error) {
 	files, err := s.candidates(from, to, func(f FileChange) bool {
 		return f.Status == Deleted || f.Status == Added && f.NewPath == path
 	})
@@ -49,7 +49,7 @@ func (s *source) renamedFrom(from, to repos.ID, path string) (string, entry, err
 // copiedFrom returns the same for `git diff --find-copies-harder`, where any file
 // may be the origin. In a tree that has too many files, only those that were changed are
 // looked at.
-func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
+func (s *source) copiedFrom(from, to git.ID, path string) (string, error) {
 	if from.IsZero() {
 		return "", nil
 	}
@@ -67,7 +67,7 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 			added = append(added, f)
 		}
 	}
-	all, err := s.candidates(repos.ID{}, from, nil)
+	all, err := s.candidates(git.ID{}, from, nil)
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +85,7 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 }
 
 // candidates lists what differs between two trees; nothing where that is too much.
-func (s *source) candidates(from, to repos.ID, only func(FileChange) bool) ([]FileChange, error) {
+func (s *source) candidates(from, to git.ID, only func(FileChange) bool) ([]FileChange, error) {
 	c := treeComparison{source: s, mostFiles: maxRenameFiles, mostFolders: maxComparedFolders, only: only}
 	err := c.folder("", treeOf(from), treeOf(to), true, 0)
 	if errors.Is(err, ErrTooMany) {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/newest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxHistory bounds the commits that a walk remembers as seen: three times those of
@@ -104,7 +104,7 @@ func (w *walk) push(n uint32) error {
 		return nil
 	}
 	if w.seen.count >= maxHistory {
-		return fmt.Errorf("more than %d commits of history: %w", maxHistory, repos.ErrTooLarge)
+		return fmt.Errorf("more than %d commits of history: %w", maxHistory, git.ErrTooLarge)
 	}
 	links, raw, err := w.source.links(n)
 	if err != nil {
@@ -147,11 +147,11 @@ func (w *walk) ended() bool { return w.queue.Len() == 0 && len(w.ranged) == 0 }
 
 // next returns the next commit of the log. It is not ok when history has ended,
 // when so many commits have been looked at, or when so much was compared.
-func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
+func (w *walk) next(end int) (id git.ID, ok bool, err error) {
 	for !w.ended() && w.looked < end && w.pickaxe.left > 0 {
 		s, same, err := w.step()
 		if err != nil {
-			return repos.ID{}, false, err
+			return git.ID{}, false, err
 		}
 		// Of what earlier pages dealt with only the way counts.
 		if s == nil || w.looked <= w.resumeAt || same || s.links.date > w.until {
@@ -162,7 +162,7 @@ func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
 			return w.source.id(s.links.number), shown, err
 		}
 	}
-	return repos.ID{}, false, nil
+	return git.ID{}, false, nil
 }
 
 // step takes the next commit, none when it is too old, and says whether it changes
@@ -286,7 +286,7 @@ func (w *walk) matches(s *step) (bool, error) {
 			return false, err
 		}
 		w.source.commits = raw
-		l, err := repos.ParseCommitLinks(id, raw)
+		l, err := git.ParseCommitLinks(id, raw)
 		if err == nil {
 			err = w.source.claims.agrees(id, l)
 		}

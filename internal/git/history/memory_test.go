@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // idOf is an id like no other.
-func idOf(n int) (id repos.ID) {
+func idOf(n int) (id git.ID) {
 	binary.BigEndian.PutUint64(id[:], uint64(n)*0x9e3779b97f4a7c15)
 	return id
 }
@@ -26,15 +26,15 @@ func TestFactsTakeWhatTheyMay(t *testing.T) {
 	}{
 		"commits": {commitCost, func(f *Facts, n int) {
 			a := f.ancestry(fmt.Sprint(n / 5000))
-			a.remember(a.number(idOf(n)), repos.CommitLinks{Parents: []repos.ID{idOf(n + 1)}})
+			a.remember(a.number(idOf(n)), git.CommitLinks{Parents: []git.ID{idOf(n + 1)}})
 		}},
 		"merges": {commitCost, func(f *Facts, n int) {
 			a := f.ancestry(fmt.Sprint(n / 5000))
-			parents := make([]repos.ID, 1+n%8)
+			parents := make([]git.ID, 1+n%8)
 			for i := range parents {
 				parents[i] = idOf(n + i)
 			}
-			a.remember(a.number(idOf(n)), repos.CommitLinks{Parents: parents})
+			a.remember(a.number(idOf(n)), git.CommitLinks{Parents: parents})
 		}},
 		"paths": {foundCost, func(f *Facts, n int) {
 			f.trail(f.ancestry("repository"), fmt.Sprint(n/5000)).remember(uint32(n%5000), entry{id: idOf(n)})

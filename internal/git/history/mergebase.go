@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/newest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxPainted bounds the commits that a search for common ancestors remembers,
@@ -27,14 +27,14 @@ const settleSteps = 1000
 //
 // Of several that were committed in the same second another one may come first
 // when there is a commit-graph file, for git as here.
-func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) ([]repos.ID, error) {
-	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
+func MergeBases(ctx context.Context, snapshot *git.Snapshot, facts *Facts, a, b git.ID) ([]git.ID, error) {
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]git.ID, error) {
 		one, other := s.number(a), s.number(b)
 		bases, err := s.mergeBases(one, other)
 		if err == nil {
 			err = s.confirm(append(bases[:len(bases):len(bases)], one, other)...)
 		}
-		var ids []repos.ID
+		var ids []git.ID
 		for _, n := range bases {
 			ids = append(ids, s.id(n))
 		}
@@ -55,14 +55,14 @@ func (s *source) mergeBases(a, b uint32) ([]uint32, error) {
 }
 
 // MergeBase returns the commit that `git diff A...B` compares b with: the first of
-// the best common ancestors. It is [repos.ErrNotFound] when there are none.
-func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) (repos.ID, error) {
+// the best common ancestors. It is [git.ErrNotFound] when there are none.
+func MergeBase(ctx context.Context, snapshot *git.Snapshot, facts *Facts, a, b git.ID) (git.ID, error) {
 	bases, err := MergeBases(ctx, snapshot, facts, a, b)
 	if err != nil {
-		return repos.ID{}, err
+		return git.ID{}, err
 	}
 	if len(bases) == 0 {
-		return repos.ID{}, fmt.Errorf("common ancestor: %w", repos.ErrNotFound)
+		return git.ID{}, fmt.Errorf("common ancestor: %w", git.ErrNotFound)
 	}
 	return bases[0], nil
 }
@@ -70,7 +70,7 @@ func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b
 // AheadBehind counts the commits that head has and base has not, and the other
 // way round, as `git rev-list --left-right --count HEAD...BASE` does.
 func AheadBehind(
-	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID,
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, base, head git.ID,
 ) (ahead, behind int, err error) {
 	counts, err := withCommitGraph(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
 		base, head := s.number(base), s.number(head)
@@ -175,7 +175,7 @@ func (p *painter) mark(n uint32, m marks) error {
 	}
 	if p.marksOf(n) == 0 && !p.source.claims.has(n) {
 		if p.met++; p.met > maxPainted {
-			return fmt.Errorf("more than %d commits of history: %w", maxPainted, repos.ErrTooLarge)
+			return fmt.Errorf("more than %d commits of history: %w", maxPainted, git.ErrTooLarge)
 		}
 		p.marks, p.queued = extended(p.marks, n), extended(p.queued, n)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // tryGit is git's output, and whether it succeeded.
@@ -144,7 +144,7 @@ func TestThreeDotsAreGits(t *testing.T) {
 			a, b := commits[r.IntN(len(commits))], commits[r.IntN(len(commits))]
 			want, ok := tryGit(t, m.repo.Dir, "diff", a+"..."+b)
 			base, err := MergeBase(t.Context(), snapshot, nil, id(t, a), id(t, b))
-			if ok == errors.Is(err, repos.ErrNotFound) {
+			if ok == errors.Is(err, git.ErrNotFound) {
 				t.Fatalf("%s...%s: %v", a, b, err)
 			}
 			if !ok {

@@ -2,19 +2,18 @@ package history
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/repos/repostest"
+	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/snapshottest"
 )
 
 // mirror opens the repository that REPOMCP_BENCH_REPO names, a bare clone of
 // git itself: git clone --mirror https://github.com/git/git.git
-func mirror(t testing.TB) (dir string, snapshot *repos.Snapshot) {
+func mirror(t testing.TB) (dir string, snapshot *git.Snapshot) {
 	dir = os.Getenv("REPOMCP_BENCH_REPO")
 	if dir == "" {
 		t.Skip("REPOMCP_BENCH_REPO names no repository")
@@ -23,21 +22,13 @@ func mirror(t testing.TB) (dir string, snapshot *repos.Snapshot) {
 }
 
 // open takes a snapshot of a repository.
-func open(t testing.TB, dir string) *repos.Snapshot {
+func open(t testing.TB, dir string) *git.Snapshot {
 	t.Helper()
-	catalogue := repostest.Open(t, dir, repos.Options{AllowUnreachable: true})
-	return repostest.Snapshot(t, catalogue, trimGit(filepath.Base(dir)))
-}
-
-func trimGit(name string) string {
-	if filepath.Ext(name) == ".git" {
-		return name[:len(name)-len(".git")]
-	}
-	return name
+	return snapshottest.Open(t, dir)
 }
 
 // all walks through a log to its end.
-func all(t testing.TB, snapshot *repos.Snapshot, facts *Facts, o LogOptions) []repos.ID {
+func all(t testing.TB, snapshot *git.Snapshot, facts *Facts, o LogOptions) []git.ID {
 	t.Helper()
 	limits, err := o.check()
 	if err != nil {
@@ -53,7 +44,7 @@ func all(t testing.TB, snapshot *repos.Snapshot, facts *Facts, o LogOptions) []r
 	if err := w.begin(at); err != nil {
 		t.Fatal(err)
 	}
-	var ids []repos.ID
+	var ids []git.ID
 	for {
 		id, ok, err := w.next(maxHistory)
 		if err != nil {
@@ -143,7 +134,7 @@ func TestMirrorIsThatOfGit(t *testing.T) {
 	}
 }
 
-func treeOfCommit(t *testing.T, snapshot *repos.Snapshot, id repos.ID) repos.ID {
+func treeOfCommit(t *testing.T, snapshot *git.Snapshot, id git.ID) git.ID {
 	t.Helper()
 	commit, err := snapshot.Commit(id)
 	if err != nil {
@@ -152,7 +143,7 @@ func treeOfCommit(t *testing.T, snapshot *repos.Snapshot, id repos.ID) repos.ID 
 	return commit.Tree
 }
 
-func compareLog(t *testing.T, dir string, snapshot *repos.Snapshot, facts *Facts, o LogOptions, args []string) {
+func compareLog(t *testing.T, dir string, snapshot *git.Snapshot, facts *Facts, o LogOptions, args []string) {
 	t.Helper()
 	want := strings.Fields(gitLog(t, dir, append([]string{"--format=%H"}, args...)...))
 	if got := hexes(all(t, snapshot, facts, o)); !slices.Equal(got, want) {

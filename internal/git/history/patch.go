@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/git/quoting"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -53,20 +53,20 @@ type FileStat struct {
 // Differ compares the contents of files. It reads one file at a time and holds
 // it in memory; one goroutine may use it.
 type Differ struct {
-	snapshot *repos.Snapshot
+	snapshot *git.Snapshot
 	options  PatchOptions
 	old, new []byte // scratch
 }
 
 // NewDiffer makes a Differ. The snapshot must stay open.
-func NewDiffer(snapshot *repos.Snapshot, o PatchOptions) *Differ {
+func NewDiffer(snapshot *git.Snapshot, o PatchOptions) *Differ {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxPatchBytes)
 	o.Context = max(o.Context, 0)
 	return &Differ{snapshot: snapshot, options: o}
 }
 
 // Stat returns how much of a file changed, as git diff --numstat does. Errors are
-// [repos.ErrCorrupt], those of the disk, or the context's.
+// [git.ErrCorrupt], those of the disk, or the context's.
 func (d *Differ) Stat(ctx context.Context, c FileChange) (FileStat, error) {
 	stat, _, err := d.compare(ctx, c)
 	return stat, err
@@ -89,8 +89,8 @@ func (d *Differ) Patch(ctx context.Context, w io.Writer, c FileChange) (FileStat
 	}
 	// A change of type is shown as a deletion and an addition.
 	deletion, addition := c, c
-	deletion.Status, deletion.NewMode, deletion.NewID = Deleted, 0, repos.ID{}
-	addition.Status, addition.OldMode, addition.OldID = Added, 0, repos.ID{}
+	deletion.Status, deletion.NewMode, deletion.NewID = Deleted, 0, git.ID{}
+	addition.Status, addition.OldMode, addition.OldID = Added, 0, git.ID{}
 	for _, half := range []FileChange{deletion, addition} {
 		part, changes, err := d.compare(ctx, half)
 		if err != nil {
@@ -141,7 +141,7 @@ const (
 // wants more than to know that. Nothing is an empty text; a submodule is a line
 // that names its commit.
 func (d *Differ) content(
-	ctx context.Context, mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bool,
+	ctx context.Context, mode git.Mode, id git.ID, buf *[]byte, shapeOnly bool,
 ) (size int64, _ shape, err error) {
 	*buf = (*buf)[:0]
 	switch {
@@ -176,12 +176,12 @@ func (d *Differ) content(
 }
 
 // appendSubmodule appends what git shows instead of a content.
-func appendSubmodule(buf []byte, id repos.ID) []byte {
+func appendSubmodule(buf []byte, id git.ID) []byte {
 	return fmt.Appendf(buf, "Subproject commit %s\n", id)
 }
 
 // peek looks at the beginning of a file.
-func (d *Differ) peek(ctx context.Context, id repos.ID, buf *[]byte) (_ shape, err error) {
+func (d *Differ) peek(ctx context.Context, id git.ID, buf *[]byte) (_ shape, err error) {
 	blob, err := d.snapshot.Blob(ctx, id)
 	if err != nil {
 		return lines, damageIfMissing(id, err)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"regexp"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxCounted bounds the files of which it is remembered how often they have the
@@ -20,7 +20,7 @@ type pickaxe struct {
 	lines *regexp.Regexp // -G
 
 	left     int64 // bytes that may still be read
-	counted  map[repos.ID]int
+	counted  map[git.ID]int
 	partial  int  // commits that were not looked into as a whole
 	skipped  bool // something in this commit was not looked into
 	old, new []byte
@@ -28,7 +28,7 @@ type pickaxe struct {
 
 func newPickaxe(o LogOptions) pickaxe {
 	return pickaxe{
-		text: []byte(o.Pickaxe), lines: o.PickaxeLines, left: o.MaxCompared, counted: make(map[repos.ID]int),
+		text: []byte(o.Pickaxe), lines: o.PickaxeLines, left: o.MaxCompared, counted: make(map[git.ID]int),
 	}
 }
 
@@ -36,7 +36,7 @@ func newPickaxe(o LogOptions) pickaxe {
 func (p *pickaxe) isSet() bool { return len(p.text) > 0 || p.lines != nil }
 
 // passesPickaxe reports whether a commit changes what the pickaxe looks for.
-func (w *walk) passesPickaxe(before, after repos.ID) (bool, error) {
+func (w *walk) passesPickaxe(before, after git.ID) (bool, error) {
 	var o CompareOptions
 	for _, limit := range w.limits {
 		o.Paths = append(o.Paths, limit.String())
@@ -105,7 +105,7 @@ func (p *pickaxe) findsInFile(s *source, f FileChange) (bool, error) {
 }
 
 // count returns how often a file has the text, without overlaps.
-func (p *pickaxe) count(s *source, mode repos.Mode, id repos.ID) (int, error) {
+func (p *pickaxe) count(s *source, mode git.Mode, id git.ID) (int, error) {
 	if n, known := p.counted[id]; known || mode == 0 {
 		return n, nil
 	}
@@ -122,7 +122,7 @@ func (p *pickaxe) count(s *source, mode repos.Mode, id repos.ID) (int, error) {
 }
 
 // content reads a file; one that is too large has none.
-func (p *pickaxe) content(s *source, mode repos.Mode, id repos.ID, buf []byte) ([]byte, error) {
+func (p *pickaxe) content(s *source, mode git.Mode, id git.ID, buf []byte) ([]byte, error) {
 	if err := s.ctx.Err(); err != nil || mode == 0 {
 		return buf[:0], err
 	}
@@ -130,7 +130,7 @@ func (p *pickaxe) content(s *source, mode repos.Mode, id repos.ID, buf []byte) (
 		return appendSubmodule(buf[:0], id), nil
 	}
 	content, err := s.ReadBlob(id, DefaultMaxPatchBytes, buf[:0])
-	if errors.Is(err, repos.ErrTooLarge) {
+	if errors.Is(err, git.ErrTooLarge) {
 		p.skipped = true
 		return buf[:0], nil
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/newest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // span is a walk over a range: commits that some starts lead to and others, which
@@ -82,7 +82,7 @@ func (s *span) load(n uint32) (*visit, error) {
 		return v, nil
 	}
 	if len(s.commits) > maxHistory {
-		return nil, fmt.Errorf("more than %d commits of history: %w", maxHistory, repos.ErrTooLarge)
+		return nil, fmt.Errorf("more than %d commits of history: %w", maxHistory, git.ErrTooLarge)
 	}
 	var err error
 	v.links, _, err = s.walk.source.links(n)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // RefDates returns the creatordate of refs (git-for-each-ref(1)) in seconds since
 // 1970: of an annotated tag when it was tagged, of a commit when it was committed. It is 0 of everything else, and of
 // what cannot be read. The dates of refs that were asked for before are in facts.
-func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs []repos.Ref) ([]uint64, error) {
+func RefDates(ctx context.Context, snapshot *git.Snapshot, facts *Facts, refs []git.Ref) ([]uint64, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs 
 			// Of a tag only the date is kept; the id is no commit's, so nothing else
 			// is asked of it.
 			if tag, err := ReadTag(snapshot, ref.Target); err == nil {
-				found = s.ancestry.remember(n, repos.CommitLinks{Date: tag.Tagger.Seconds})
+				found = s.ancestry.remember(n, git.CommitLinks{Date: tag.Tagger.Seconds})
 			}
 		}
 		dates[i] = found.date
@@ -43,7 +43,7 @@ func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs 
 // Containing returns which of some commits lead to another: git branch --contains.
 // All history may have to be looked at.
 func Containing(
-	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, target repos.ID, commits []repos.ID,
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, target git.ID, commits []git.ID,
 ) ([]bool, error) {
 	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]bool, error) {
 		wanted := s.number(target)
@@ -106,7 +106,7 @@ func (s *source) leadsTo(start uint32, to links, leads map[uint32]bool) (bool, e
 			continue
 		}
 		if len(leads)+len(way) > maxPainted {
-			return false, fmt.Errorf("more than %d commits of history: %w", maxPainted, repos.ErrTooLarge)
+			return false, fmt.Errorf("more than %d commits of history: %w", maxPainted, git.ErrTooLarge)
 		}
 		if found, _, err = s.links(parent); err != nil {
 			return false, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -153,7 +153,7 @@ func (r *renames) dropUsed() {
 // identical finds files with the same content. It prefers origins that nothing came
 // from yet, then those with the same name.
 func (r *renames) identical() {
-	byID := make(map[repos.ID][]*origin)
+	byID := make(map[git.ID][]*origin)
 	for _, o := range r.origins {
 		byID[o.id] = append(byID[o.id], o)
 	}

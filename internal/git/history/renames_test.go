@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // tree is the files of a commit under construction.
@@ -153,7 +153,7 @@ func (t *tree) list() (files []gittest.File) {
 }
 
 // writeTrees records many trees in one go and returns them.
-func writeTrees(t *testing.T, repo *gittest.Repo, trees []*tree) (ids []repos.ID) {
+func writeTrees(t *testing.T, repo *gittest.Repo, trees []*tree) (ids []git.ID) {
 	t.Helper()
 	var in strings.Builder
 	for i, tree := range trees {

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -38,13 +38,13 @@ type chunk struct{ hash, bytes uint32 }
 // likeness is what is known of a file that may have been renamed. Sizes and
 // chunks are read when they are needed.
 type likeness struct {
-	mode   repos.Mode
-	id     repos.ID
+	mode   git.Mode
+	id     git.ID
 	size   int64   // -1: not known
 	chunks []chunk // nil: not read
 }
 
-func newLikeness(mode repos.Mode, id repos.ID) likeness {
+func newLikeness(mode git.Mode, id git.ID) likeness {
 	return likeness{mode: mode, id: id, size: -1}
 }
 
@@ -90,9 +90,9 @@ func (c *chunker) measure(file *likeness) (err error) {
 
 // damageIfMissing turns "not found" into damage: a tree names the object, so its
 // absence is no answer to the caller's question.
-func damageIfMissing(id repos.ID, err error) error {
-	if errors.Is(err, repos.ErrNotFound) {
-		return fmt.Errorf("object %s is missing: %w", id, repos.ErrCorrupt)
+func damageIfMissing(id git.ID, err error) error {
+	if errors.Is(err, git.ErrNotFound) {
+		return fmt.Errorf("object %s is missing: %w", id, git.ErrCorrupt)
 	}
 	return err
 }

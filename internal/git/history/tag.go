@@ -4,16 +4,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/message"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // Tag is an annotated tag.
 type Tag struct {
-	ID repos.ID
+	ID git.ID
 	// Target is the object that was tagged, and Kind its type: commit, tree, blob
 	// or tag.
-	Target repos.ID
+	Target git.ID
 	Kind   string
 	Name   string // that the tag was made with
 	Tagger Person // the zero Person where nobody is named
@@ -23,8 +23,8 @@ type Tag struct {
 	Signature string
 }
 
-// ReadTag reads an annotated tag. What is not one is [repos.ErrNotFound].
-func ReadTag(snapshot *repos.Snapshot, id repos.ID) (Tag, error) {
+// ReadTag reads an annotated tag. What is not one is [git.ErrNotFound].
+func ReadTag(snapshot *git.Snapshot, id git.ID) (Tag, error) {
 	raw, err := snapshot.RawTag(id)
 	if err != nil {
 		return Tag{}, err
@@ -32,13 +32,13 @@ func ReadTag(snapshot *repos.Snapshot, id repos.ID) (Tag, error) {
 	return parseTag(id, raw)
 }
 
-func parseTag(id repos.ID, raw []byte) (t Tag, err error) {
+func parseTag(id git.ID, raw []byte) (t Tag, err error) {
 	t.ID = id
 	header, text, _ := strings.Cut(readable(raw), "\n\n")
 	for line := range strings.SplitSeq(header, "\n") {
 		switch key, value, _ := strings.Cut(line, " "); key {
 		case "object":
-			if t.Target, err = repos.ParseID(value); err != nil {
+			if t.Target, err = git.ParseID(value); err != nil {
 				return Tag{}, damaged(id, "names no object")
 			}
 		case "type":

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // trail is where a path leads to in the commits of a repository. It may be used by any
@@ -25,7 +25,7 @@ type trail struct {
 // another.
 type folderKey struct {
 	depth int
-	tree  repos.ID
+	tree  git.ID
 }
 
 const (

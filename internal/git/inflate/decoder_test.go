@@ -197,4 +197,19 @@ func BenchmarkInflate(b *testing.B) {
 			}
 		}
 	})
+	b.Run("compress/zlib", func(b *testing.B) {
+		reader, err := zlib.NewReader(bytes.NewReader(stream))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(len(content)))
+		for b.Loop() {
+			if err := reader.(zlib.Resetter).Reset(bytes.NewReader(stream), nil); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := io.ReadFull(reader, dst); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -12,21 +12,21 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/message"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const file = ".mailmap"
 
-// Repository is what is read of a repository. [repos.Snapshot] implements it.
+// Repository is what is read of a repository. [git.Snapshot] implements it.
 type Repository interface {
-	Head() (repos.Ref, error)
-	RawCommit(id repos.ID) ([]byte, error)
-	Lookup(tree repos.ID, path string) (repos.TreeEntry, error)
-	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
+	Head() (git.Ref, error)
+	RawCommit(id git.ID) ([]byte, error)
+	Lookup(tree git.ID, path string) (git.TreeEntry, error)
+	ReadBlob(id git.ID, limit int64, buf []byte) ([]byte, error)
 }
 
-var _ Repository = (*repos.Snapshot)(nil)
+var _ Repository = (*git.Snapshot)(nil)
 
 // Map says what people are called. Addresses and names are found whatever their
 // case is. It is not changed after it was read, so that any number of goroutines
@@ -43,7 +43,7 @@ type mapping struct {
 }
 
 // Read reads the .mailmap of HEAD, which is empty where there is none. One of more
-// than limit bytes is [repos.ErrTooLarge].
+// than limit bytes is [git.ErrTooLarge].
 func Read(r Repository, limit int64) (*Map, error) {
 	content, err := read(r, limit)
 	if err != nil {
@@ -55,7 +55,7 @@ func Read(r Repository, limit int64) (*Map, error) {
 // read returns nothing when there is no mailmap.
 func read(r Repository, limit int64) ([]byte, error) {
 	head, err := r.Head()
-	if errors.Is(err, repos.ErrEmpty) || err == nil && head.Commit.IsZero() {
+	if errors.Is(err, git.ErrEmpty) || err == nil && head.Commit.IsZero() {
 		return nil, nil
 	}
 	if err != nil {
@@ -65,12 +65,12 @@ func read(r Repository, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := repos.ParseCommitLinks(head.Commit, raw)
+	links, err := git.ParseCommitLinks(head.Commit, raw)
 	if err != nil {
 		return nil, err
 	}
 	entry, err := r.Lookup(links.Tree, file)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) ||
+	if errors.Is(err, git.ErrNotFound) && !errors.Is(err, git.ErrCorrupt) ||
 		err == nil && (entry.Mode.IsDir() || entry.Mode.IsGitlink()) {
 		return nil, nil
 	}

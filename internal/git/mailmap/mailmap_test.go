@@ -3,13 +3,12 @@ package mailmap_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/git/mailmap"
+	"github.com/repomcp/repomcp/internal/git/snapshottest"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 var (
@@ -76,21 +75,7 @@ func TestPeopleAreThoseOfCheckMailmap(t *testing.T) {
 
 func read(t *testing.T, repo *gittest.Repo) *mailmap.Map {
 	t.Helper()
-	catalogue, err := repos.Open(repo.Dir, repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = catalogue.Close() })
-	repository, err := catalogue.Get(strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := repository.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = snapshot.Close() })
-	people, err := mailmap.Read(snapshot, 1<<20)
+	people, err := mailmap.Read(snapshottest.Open(t, repo.Dir), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/message"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // commit is what placeholders show of a commit.
 type commit struct {
-	repos.CommitText
-	tree    repos.ID
-	parents []repos.ID // none where a shallow history ends
+	git.CommitText
+	tree    git.ID
+	parents []git.ID // none where a shallow history ends
 
 	text     string // the message from its subject on
 	subject  string // %s, in one line
@@ -33,11 +33,11 @@ func (f *Formatter) readCommit() (*commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	links, err := repos.ParseCommitLinks(f.id, raw)
+	links, err := git.ParseCommitLinks(f.id, raw)
 	if err != nil {
 		return nil, err
 	}
-	c := &commit{CommitText: repos.ParseCommitText(raw), tree: links.Tree, parents: links.Parents}
+	c := &commit{CommitText: git.ParseCommitText(raw), tree: links.Tree, parents: links.Parents}
 	if shallow[f.id] {
 		c.parents = nil
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // date is what the clock on the wall showed, as if it were UTC, and the time zone
@@ -24,8 +24,8 @@ const latestSecond = 67768036191676799
 
 // inCommitZone shows the date in the time zone of the commit. git ends where that is
 // before 1970.
-func inCommitZone(layout func(date) string) func(*expansion, repos.Person) (string, error) {
-	return func(x *expansion, p repos.Person) (string, error) {
+func inCommitZone(layout func(date) string) func(*expansion, git.Person) (string, error) {
+	return func(x *expansion, p git.Person) (string, error) {
 		d := date{seconds: secondsOf(p), zone: zoneOf(p), now: x.now().UTC()}
 		offset := (d.zone/100*60 + d.zone%100) * 60
 		switch {
@@ -44,7 +44,7 @@ func inCommitZone(layout func(date) string) func(*expansion, repos.Person) (stri
 }
 
 // secondsOf returns 0 for a date that is too large for git.
-func secondsOf(p repos.Person) uint64 {
+func secondsOf(p git.Person) uint64 {
 	if p.Seconds > math.MaxInt64 {
 		return 0
 	}
@@ -52,7 +52,7 @@ func secondsOf(p repos.Person) uint64 {
 }
 
 // zoneOf returns 0 as well where the date or the zone is too large.
-func zoneOf(p repos.Person) int64 {
+func zoneOf(p git.Person) int64 {
 	zone, err := strconv.ParseInt(p.Zone, 10, 32)
 	if err != nil || zone == math.MaxInt32 || zone == math.MinInt32 || p.Seconds > math.MaxInt64 {
 		return 0
@@ -67,7 +67,7 @@ func (d date) year() int32 { return int32(d.Year()) }
 // a hundred hours.
 func (d date) numericZone() string { return fmt.Sprintf("%+05d", d.zone) }
 
-func timestamp(_ *expansion, p repos.Person) (string, error) { return p.Digits, nil }
+func timestamp(_ *expansion, p git.Person) (string, error) { return p.Digits, nil }
 
 // hiddenZone is a zone that git leaves out of its default format.
 const hiddenZone = -1
@@ -115,7 +115,7 @@ func humanDate(d date) string {
 	}
 }
 
-func relative(x *expansion, p repos.Person) (string, error) { return age(secondsOf(p), x.now()), nil }
+func relative(x *expansion, p git.Person) (string, error) { return age(secondsOf(p), x.now()), nil }
 
 // ages are the units of relative dates: what is added for rounding, how many of
 // the previous unit make one, and below how many the unit is used.

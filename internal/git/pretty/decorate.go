@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -30,14 +30,14 @@ func (f *Formatter) readDecorations() (names []string, err error) {
 		return nil, err
 	}
 	head, err := f.repository.Head()
-	if err != nil && !errors.Is(err, repos.ErrEmpty) {
+	if err != nil && !errors.Is(err, git.ErrEmpty) {
 		return nil, err
 	}
 	if shallow[f.id] {
 		names = append(names, "grafted")
 	}
 	current := ""
-	switch listed := slices.ContainsFunc(refs, func(r repos.Ref) bool { return r.Name == head.Name }); {
+	switch listed := slices.ContainsFunc(refs, func(r git.Ref) bool { return r.Name == head.Name }); {
 	case err != nil || head.Commit != f.id:
 	case head.Target != f.id:
 		names = append(names, tagMark+"HEAD")
@@ -57,7 +57,7 @@ func (f *Formatter) readDecorations() (names []string, err error) {
 
 // decoration returns the short name of a ref. One that leads to the commit by way of an
 // annotated tag counts as a tag, wherever it is.
-func decoration(ref repos.Ref) string {
+func decoration(ref git.Ref) string {
 	mark := ""
 	if ref.Target != ref.Commit || strings.HasPrefix(ref.Name, tags) {
 		mark = tagMark

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/wildmatch"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxPattern is the longest argument that Linux starts a program with: git
@@ -51,7 +51,7 @@ func (x *expansion) describe(out *buffer, args string) (rest string, ok bool) {
 	}
 	x.described = true
 	d := describer{
-		Formatter: x.Formatter, meter: x.meter, abbreviation: automatic, names: make(map[repos.ID]*tagName),
+		Formatter: x.Formatter, meter: x.meter, abbreviation: automatic, names: make(map[git.ID]*tagName),
 	}
 	if rest, ok = x.readOptions(args, d.set); !ok {
 		return "", false
@@ -104,12 +104,12 @@ type describer struct {
 	lightweight    bool // tags without an object of their own count, too
 	abbreviation   int
 	match, exclude []string
-	names          map[repos.ID]*tagName
+	names          map[git.ID]*tagName
 }
 
 // tagName is the best tag of a commit.
 type tagName struct {
-	ref       repos.Ref
+	ref       git.Ref
 	annotated bool
 	read      bool // the tag object was looked at
 	broken    bool // it cannot be read
@@ -119,7 +119,7 @@ type tagName struct {
 // tagObject is an annotated tag.
 type tagObject struct {
 	name   string
-	target repos.ID
+	target git.ID
 	date   uint64
 }
 
@@ -200,7 +200,7 @@ func (d *describer) readTag(n *tagName) error {
 	}
 	n.read = true
 	raw, err := d.repository.RawTag(n.ref.Target)
-	if errors.Is(err, repos.ErrNotFound) {
+	if errors.Is(err, git.ErrNotFound) {
 		n.broken = true
 		return nil
 	}
@@ -219,14 +219,14 @@ func parseTag(raw string) (t tagObject, ok bool) {
 	kind, rest, _ := strings.Cut(rest, "\n")
 	name, rest, named := strings.Cut(rest, "\n")
 	name, isTag := strings.CutPrefix(name, "tag ")
-	target, err := repos.ParseID(hex)
+	target, err := git.ParseID(hex)
 	if !isObject || err != nil || !strings.HasPrefix(kind, "type ") || !named || !isTag {
 		return tagObject{}, false
 	}
 	t = tagObject{name: name, target: target}
 	if tagger, _, ended := strings.Cut(rest, "\n"); ended && strings.HasPrefix(tagger, "tagger ") {
 		_, when, _ := strings.Cut(tagger, ">")
-		t.date = repos.ParseSeconds(when)
+		t.date = git.ParseSeconds(when)
 	}
 	return t, true
 }

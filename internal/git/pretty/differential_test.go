@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/archive/subst"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
+	"github.com/repomcp/repomcp/internal/git/snapshottest"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 // present is what the clock shows to git and to us.
@@ -27,10 +27,9 @@ const present = 1_700_500_000
 
 func clock() time.Time { return time.Unix(present, 0) }
 
-func snapshotOf(t testing.TB, repo *gittest.Repo) *repos.Snapshot {
+func snapshotOf(t testing.TB, repo *gittest.Repo) *git.Snapshot {
 	t.Helper()
-	catalogue := repostest.Open(t, filepath.Dir(repo.Dir), repos.Options{})
-	return repostest.Snapshot(t, catalogue, strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
+	return snapshottest.Open(t, repo.Dir)
 }
 
 // gitArchive gives the files below fmt/ of an archive in its order, or false
@@ -99,7 +98,7 @@ func compare(t *testing.T, repo *gittest.Repo, label, commit string, sources []s
 		t.Errorf("%s: git archive failed", label)
 		return 0
 	}
-	id, err := repos.ParseID(commit)
+	id, err := git.ParseID(commit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,49 +6,49 @@ import (
 	"sync"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/mailmap"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxMailmap bounds the mailmap; that of Linux has 50 KiB.
 const maxMailmap = 16 << 20
 
-// Repository is what is read of a repository. [repos.Snapshot] implements it.
+// Repository is what is read of a repository. [git.Snapshot] implements it.
 type Repository interface {
 	mailmap.Repository
-	RawTag(id repos.ID) ([]byte, error)
-	Refs() ([]repos.Ref, error)
-	Tags() ([]repos.Ref, error)
-	Shallow() (map[repos.ID]bool, error)
-	Abbreviate(id repos.ID, digits int) (string, error)
+	RawTag(id git.ID) ([]byte, error)
+	Refs() ([]git.Ref, error)
+	Tags() ([]git.Ref, error)
+	Shallow() (map[git.ID]bool, error)
+	Abbreviate(id git.ID, digits int) (string, error)
 }
 
-var _ Repository = (*repos.Snapshot)(nil)
+var _ Repository = (*git.Snapshot)(nil)
 
 // Formatter expands formats with one commit. It is used by one goroutine. What it
 // reads of the repository it remembers, so that all its texts agree.
 type Formatter struct {
 	repository Repository
-	id         repos.ID
+	id         git.ID
 	now        func() time.Time
 	work       int64 // maxWork
 	history    int   // maxHistory
 
 	commit      func() (*commit, error)
-	shallow     func() (map[repos.ID]bool, error)
+	shallow     func() (map[git.ID]bool, error)
 	people      func() (*mailmap.Map, error)
 	decorations func() ([]string, error)
 
-	shortIDs     map[repos.ID]string
+	shortIDs     map[git.ID]string
 	described    bool // %(describe) was seen
 	descriptions *Descriptions
 }
 
 // New makes the formatter of a commit. The clock is for relative dates.
-func New(r Repository, id repos.ID, now func() time.Time) *Formatter {
+func New(r Repository, id git.ID, now func() time.Time) *Formatter {
 	f := &Formatter{
 		repository: r, id: id, now: now, descriptions: new(Descriptions),
-		work: maxWork, history: maxHistory, shortIDs: make(map[repos.ID]string),
+		work: maxWork, history: maxHistory, shortIDs: make(map[git.ID]string),
 	}
 	f.commit = sync.OnceValues(f.readCommit)
 	f.shallow = sync.OnceValues(r.Shallow)
@@ -66,7 +66,7 @@ func (f *Formatter) Sharing(known *Descriptions) *Formatter {
 
 // readable refuses refs of which one cannot be read: it may lead to anything, so
 // that no answer would be right.
-func readable(refs []repos.Ref, err error) ([]repos.Ref, error) {
+func readable(refs []git.Ref, err error) ([]git.Ref, error) {
 	for _, ref := range refs {
 		if ref.Damage != nil {
 			return nil, fmt.Errorf("%s: %w", ref.Name, ref.Damage)
@@ -77,7 +77,7 @@ func readable(refs []repos.Ref, err error) ([]repos.Ref, error) {
 
 // shortID abbreviates an id. The same ones are asked for again and again, so that
 // they are remembered.
-func (f *Formatter) shortID(id repos.ID) (string, error) {
+func (f *Formatter) shortID(id git.ID) (string, error) {
 	if short, known := f.shortIDs[id]; known {
 		return short, nil
 	}

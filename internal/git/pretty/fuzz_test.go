@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive/subst"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // FuzzAppend expands any content with any commit: it never panics, is bounded,
@@ -25,14 +25,14 @@ func FuzzAppend(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content, commit []byte) {
 		m := &memory{
-			commits: map[repos.ID]string{tip: firstLine + string(commit)},
-			refs: []repos.Ref{{Name: "refs/tags/v1", Target: repos.ID{9}, Commit: tip},
+			commits: map[git.ID]string{tip: firstLine + string(commit)},
+			refs: []git.Ref{{Name: "refs/tags/v1", Target: git.ID{9}, Commit: tip},
 				{Name: "refs/heads/x", Target: tip, Commit: tip}},
 		}
 		got, err := subst.Append(t.Context(), pretty.New(m, tip, clock), []byte("dst"), content)
 		var limit *pretty.LimitError
 		var fatal *pretty.FatalError
-		if err != nil && !errors.As(err, &limit) && !errors.As(err, &fatal) && !errors.Is(err, repos.ErrCorrupt) {
+		if err != nil && !errors.As(err, &limit) && !errors.As(err, &fatal) && !errors.Is(err, git.ErrCorrupt) {
 			t.Fatal(err)
 		}
 		if !bytes.HasPrefix(got, []byte("dst")) || len(got) > len(content)+(65<<20) {

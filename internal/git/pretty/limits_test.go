@@ -9,22 +9,22 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/archive/subst"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // memory is a repository of one commit and as many more as are asked for.
 type memory struct {
-	commits map[repos.ID]string
-	refs    []repos.Ref
-	more    func(id repos.ID) string
+	commits map[git.ID]string
+	refs    []git.Ref
+	more    func(id git.ID) string
 	reads   int
 }
 
-var tip = repos.ID{1}
+var tip = git.ID{1}
 
-func (m *memory) RawCommit(id repos.ID) ([]byte, error) {
+func (m *memory) RawCommit(id git.ID) ([]byte, error) {
 	m.reads++
 	if content, ok := m.commits[id]; ok {
 		return []byte(content), nil
@@ -32,21 +32,21 @@ func (m *memory) RawCommit(id repos.ID) ([]byte, error) {
 	if m.more != nil {
 		return []byte(m.more(id)), nil
 	}
-	return nil, repos.ErrNotFound
+	return nil, git.ErrNotFound
 }
 
-func (m *memory) RawTag(id repos.ID) ([]byte, error) {
+func (m *memory) RawTag(id git.ID) ([]byte, error) {
 	return fmt.Appendf(nil, "object %s\ntype commit\ntag v1\ntagger A <a@b> 1 +0000\n\nx\n", tip), nil
 }
-func (m *memory) Refs() ([]repos.Ref, error)               { return m.refs, nil }
-func (m *memory) Tags() ([]repos.Ref, error)               { return m.refs, nil }
-func (m *memory) Head() (repos.Ref, error)                 { return repos.Ref{}, repos.ErrEmpty }
-func (m *memory) Shallow() (map[repos.ID]bool, error)      { return nil, nil }
-func (m *memory) Abbreviate(repos.ID, int) (string, error) { return "1234567", nil }
-func (m *memory) Lookup(repos.ID, string) (repos.TreeEntry, error) {
-	return repos.TreeEntry{}, repos.ErrNotFound
+func (m *memory) Refs() ([]git.Ref, error)               { return m.refs, nil }
+func (m *memory) Tags() ([]git.Ref, error)               { return m.refs, nil }
+func (m *memory) Head() (git.Ref, error)                 { return git.Ref{}, git.ErrEmpty }
+func (m *memory) Shallow() (map[git.ID]bool, error)      { return nil, nil }
+func (m *memory) Abbreviate(git.ID, int) (string, error) { return "1234567", nil }
+func (m *memory) Lookup(git.ID, string) (git.TreeEntry, error) {
+	return git.TreeEntry{}, git.ErrNotFound
 }
-func (m *memory) ReadBlob(repos.ID, int64, []byte) ([]byte, error) { return nil, repos.ErrNotFound }
+func (m *memory) ReadBlob(git.ID, int64, []byte) ([]byte, error) { return nil, git.ErrNotFound }
 
 const (
 	firstLine = "tree 0000000000000000000000000000000000000000\n"
@@ -54,7 +54,7 @@ const (
 )
 
 func repositoryWith(message string) *memory {
-	return &memory{commits: map[repos.ID]string{tip: header + "\n" + message}}
+	return &memory{commits: map[git.ID]string{tip: header + "\n" + message}}
 }
 
 // hostile are files that would cost gigabytes or hours.
@@ -109,10 +109,10 @@ func TestGrowthIsBounded(t *testing.T) {
 func endless() *memory {
 	m := repositoryWith("s\n")
 	next := uint32(0)
-	m.refs = []repos.Ref{{Name: "refs/tags/v1", Target: repos.ID{9}, Commit: repos.ID{9, 9}}}
-	m.more = func(repos.ID) string {
+	m.refs = []git.Ref{{Name: "refs/tags/v1", Target: git.ID{9}, Commit: git.ID{9, 9}}}
+	m.more = func(git.ID) string {
 		next++
-		id := repos.ID{2, byte(next >> 24), byte(next >> 16), byte(next >> 8), byte(next)}
+		id := git.ID{2, byte(next >> 24), byte(next >> 16), byte(next >> 8), byte(next)}
 		return strings.Replace(header, "author", "parent "+id.String()+"\nauthor", 1) + "\nx\n"
 	}
 	m.commits[tip] = m.more(tip)
@@ -133,7 +133,7 @@ func TestHistoryIsBounded(t *testing.T) {
 // TestMatchingIsAccountedFor has a pattern that makes backtracking slow.
 func TestMatchingIsAccountedFor(t *testing.T) {
 	m := repositoryWith("s\n")
-	m.refs = []repos.Ref{{Name: "refs/tags/" + strings.Repeat("a", 4000), Target: tip, Commit: tip}}
+	m.refs = []git.Ref{{Name: "refs/tags/" + strings.Repeat("a", 4000), Target: tip, Commit: tip}}
 	e := pretty.New(m, tip, clock)
 	e.Limit(16<<20, 1)
 	_, err := subst.Append(t.Context(), e, nil,
@@ -150,7 +150,7 @@ func TestEndsWithItsContext(t *testing.T) {
 		m := endless()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		more := m.more
-		m.more = func(id repos.ID) string {
+		m.more = func(id git.ID) string {
 			if m.reads > 1000 {
 				cancel(cause)
 			}
@@ -207,9 +207,9 @@ type failing struct {
 	err error
 }
 
-func (f failing) Refs() ([]repos.Ref, error)          { return nil, f.err }
-func (f failing) Tags() ([]repos.Ref, error)          { return nil, f.err }
-func (f failing) Shallow() (map[repos.ID]bool, error) { return nil, f.err }
+func (f failing) Refs() ([]git.Ref, error)          { return nil, f.err }
+func (f failing) Tags() ([]git.Ref, error)          { return nil, f.err }
+func (f failing) Shallow() (map[git.ID]bool, error) { return nil, f.err }
 
 func TestAppend(t *testing.T) {
 	e := pretty.New(repositoryWith("subject\n"), tip, clock)
@@ -287,8 +287,8 @@ func TestDependsOnRefs(t *testing.T) {
 // what does not depend on refs is the same in both.
 func TestStableWithoutRefs(t *testing.T) {
 	one, other := repositoryWith("s\n\nK: v\n"), repositoryWith("s\n\nK: v\n")
-	other.refs = []repos.Ref{{Name: "refs/heads/main", Target: tip, Commit: tip},
-		{Name: "refs/tags/v1", Target: repos.ID{7}, Commit: tip}}
+	other.refs = []git.Ref{{Name: "refs/heads/main", Target: tip, Commit: tip},
+		{Name: "refs/tags/v1", Target: git.ID{7}, Commit: tip}}
 	later := func() time.Time { return clock().Add(1000 * time.Hour) }
 	stable := 0
 	for _, content := range formatFiles() {
@@ -310,4 +310,4 @@ func TestStableWithoutRefs(t *testing.T) {
 // renamed abbreviates otherwise.
 type renamed struct{ *memory }
 
-func (renamed) Abbreviate(repos.ID, int) (string, error) { return "12345678", nil }
+func (renamed) Abbreviate(git.ID, int) (string, error) { return "12345678", nil }

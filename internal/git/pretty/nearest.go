@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/newest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxCandidates is the default of git describe --candidates.
@@ -16,8 +16,8 @@ const maxCandidates = 10
 // node is a commit that was met.
 type node struct {
 	date    uint64
-	parents []repos.ID
-	id      repos.ID
+	parents []git.ID
+	id      git.ID
 	within  uint32 // bit i: the i-th candidate has this commit in its history
 	queued  bool
 }
@@ -33,8 +33,8 @@ type candidate struct {
 // walk goes through history from the commit backwards.
 type walk struct {
 	*describer
-	ends    map[repos.ID]bool // where a shallow history ends
-	nodes   map[repos.ID]*node
+	ends    map[git.ID]bool // where a shallow history ends
+	nodes   map[git.ID]*node
 	queue   newest.Queue[*node]
 	visited int
 	found   []*candidate
@@ -47,7 +47,7 @@ func (d *describer) search() (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{describer: d, ends: ends, nodes: make(map[repos.ID]*node)}
+	w := &walk{describer: d, ends: ends, nodes: make(map[git.ID]*node)}
 	start, err := w.read(d.id)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (d *describer) search() (*candidate, error) {
 
 // read reads what the walk needs of a commit. One that is missing has neither
 // parents nor a date, as for git.
-func (w *walk) read(id repos.ID) (*node, error) {
+func (w *walk) read(id git.ID) (*node, error) {
 	if len(w.nodes) >= w.history {
 		return nil, &LimitError{What: "commits visited", Limit: int64(w.history)}
 	}
@@ -83,11 +83,11 @@ func (w *walk) read(id repos.ID) (*node, error) {
 		return nil, err
 	}
 	raw, err := w.repository.RawCommit(id)
-	var links repos.CommitLinks
+	var links git.CommitLinks
 	if err == nil {
-		links, err = repos.ParseCommitLinks(id, raw)
+		links, err = git.ParseCommitLinks(id, raw)
 	}
-	if err != nil && !errors.Is(err, repos.ErrNotFound) {
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return nil, err
 	}
 	n := &node{id: id, date: links.Date, parents: links.Parents}

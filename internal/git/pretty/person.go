@@ -3,12 +3,12 @@ package pretty
 import (
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // personPart is what a letter after %a and %c stands for.
 type personPart struct {
-	show   func(x *expansion, p repos.Person) (string, error)
+	show   func(x *expansion, p git.Person) (string, error)
 	drifts bool // see DependsOnRefs
 	dated  bool // needs a date
 	// blank says that the placeholder is empty where the commit does not have the
@@ -39,7 +39,7 @@ func person(line func(*commit) string, part personPart) func(*expansion, *buffer
 	return func(x *expansion, out *buffer, args string) (string, bool) {
 		stored := line(x.known)
 		x.spend(len(stored))
-		p, ok := repos.ParsePerson(stored)
+		p, ok := git.ParsePerson(stored)
 		if !ok || part.dated && p.Zone == "" {
 			return args, part.blank
 		}
@@ -53,21 +53,21 @@ func person(line func(*commit) string, part personPart) func(*expansion, *buffer
 	}
 }
 
-func name(p repos.Person) string  { return p.Name }
-func email(p repos.Person) string { return p.Email }
+func name(p git.Person) string  { return p.Name }
+func email(p git.Person) string { return p.Email }
 
-func localPart(p repos.Person) string {
+func localPart(p git.Person) string {
 	local, _, _ := strings.Cut(p.Email, "@")
 	return local
 }
 
-func asStored(part func(repos.Person) string) func(*expansion, repos.Person) (string, error) {
-	return func(_ *expansion, p repos.Person) (string, error) { return part(p), nil }
+func asStored(part func(git.Person) string) func(*expansion, git.Person) (string, error) {
+	return func(_ *expansion, p git.Person) (string, error) { return part(p), nil }
 }
 
 // byMailmap looks people up in the .mailmap of HEAD: gitmailmap(5).
-func byMailmap(part func(repos.Person) string) func(*expansion, repos.Person) (string, error) {
-	return func(x *expansion, p repos.Person) (string, error) {
+func byMailmap(part func(git.Person) string) func(*expansion, git.Person) (string, error) {
+	return func(x *expansion, p git.Person) (string, error) {
 		people, err := x.people()
 		if err != nil {
 			return "", err

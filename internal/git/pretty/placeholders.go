@@ -3,7 +3,7 @@ package pretty
 import (
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // expansion is the state of one format that is being expanded.
@@ -50,7 +50,7 @@ var placeholders = table(map[string]placeholder{
 	"h": {links, true, commitPart(func(x *expansion, _ *commit) (string, error) { return x.shortID(x.id) })},
 	"T": {links, false, commitPart(func(_ *expansion, c *commit) (string, error) { return c.tree.String(), nil })},
 	"t": {links, true, commitPart(func(x *expansion, c *commit) (string, error) { return x.shortID(c.tree) })},
-	"P": {links, false, parents(func(_ *expansion, id repos.ID) (string, error) { return id.String(), nil })},
+	"P": {links, false, parents(func(_ *expansion, id git.ID) (string, error) { return id.String(), nil })},
 	"p": {links, true, parents((*expansion).shortID)},
 	"m": {links, false, constant(">")},
 	"d": {links, true, decorated(" (", ")")},
@@ -205,7 +205,7 @@ func commitText(part func(*commit) string) func(*expansion, *buffer, string) (st
 	return commitPart(func(_ *expansion, c *commit) (string, error) { return part(c), nil })
 }
 
-func parents(name func(*expansion, repos.ID) (string, error)) func(*expansion, *buffer, string) (string, bool) {
+func parents(name func(*expansion, git.ID) (string, error)) func(*expansion, *buffer, string) (string, bool) {
 	return commitPart(func(x *expansion, c *commit) (string, error) {
 		names := make([]string, len(c.parents))
 		for i, id := range c.parents {

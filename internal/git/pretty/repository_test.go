@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive/subst"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // refFormats depend on more than the commit.
@@ -119,7 +119,7 @@ func TestGivesUpWhereGitDoes(t *testing.T) {
 		if _, _, ok := gitArchive(t, repo, commit); ok {
 			t.Errorf("%q with %q: git makes an archive", c.format, c.person)
 		}
-		id, err := repos.ParseID(commit)
+		id, err := git.ParseID(commit)
 		if err != nil {
 			t.Fatal(err)
 		}

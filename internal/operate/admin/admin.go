@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -134,7 +135,7 @@ func (s *Server) faults() string {
 // mirrors sums up how old the mirrors are, and lists them, one to a line.
 func (s *Server) mirrors(now time.Time) string {
 	var b strings.Builder
-	counts := make(map[repos.FetchState]int)
+	counts := make(map[git.FetchState]int)
 	var oldest time.Time
 	for _, name := range s.options.Catalogue.Names() {
 		repository, err := s.options.Catalogue.Known(name)
@@ -146,7 +147,7 @@ func (s *Server) mirrors(now time.Time) string {
 			last.State = unreadable
 		}
 		counts[last.State]++
-		if last.State == repos.FetchDone && (oldest.IsZero() || last.At.Before(oldest)) {
+		if last.State == git.FetchDone && (oldest.IsZero() || last.At.Before(oldest)) {
 			oldest = last.At
 		}
 		fmt.Fprintf(&b, "mirror %q %s", name, age(last, err, now))
@@ -159,19 +160,19 @@ func (s *Server) mirrors(now time.Time) string {
 }
 
 // unreadable is the state of a mirror that does not tell when it was fetched.
-const unreadable repos.FetchState = "unreadable"
+const unreadable git.FetchState = "unreadable"
 
 // summary is a line of how many mirrors are in which state.
-func summary(counts map[repos.FetchState]int, oldest, now time.Time) string {
+func summary(counts map[git.FetchState]int, oldest, now time.Time) string {
 	var parts []string
 	for _, state := range []struct {
-		state repos.FetchState
+		state git.FetchState
 		says  string
 	}{
-		{repos.FetchDone, "fetched"}, {repos.FetchUnfinished, "with an unfinished fetch"},
-		{repos.FetchNever, "never fetched"}, {unreadable, "unreadable"},
+		{git.FetchDone, "fetched"}, {git.FetchUnfinished, "with an unfinished fetch"},
+		{git.FetchNever, "never fetched"}, {unreadable, "unreadable"},
 	} {
-		if n := counts[state.state]; n > 0 || state.state == repos.FetchDone {
+		if n := counts[state.state]; n > 0 || state.state == git.FetchDone {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state.says))
 		}
 	}
@@ -182,13 +183,13 @@ func summary(counts map[repos.FetchState]int, oldest, now time.Time) string {
 	return text + "\n"
 }
 
-func age(last repos.Fetch, err error, now time.Time) string {
+func age(last git.Fetch, err error, now time.Time) string {
 	switch {
 	case err != nil:
 		return "unreadable: " + err.Error()
-	case last.State == repos.FetchNever:
+	case last.State == git.FetchNever:
 		return "never fetched"
-	case last.State == repos.FetchUnfinished:
+	case last.State == git.FetchUnfinished:
 		return fmt.Sprintf("fetch unfinished, begun %s ago", now.Sub(last.At).Round(time.Second))
 	default:
 		return fmt.Sprintf("fetched %s ago", now.Sub(last.At).Round(time.Second))

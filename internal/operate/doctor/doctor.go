@@ -50,7 +50,6 @@ type Settings struct {
 	TLSCert, TLSKey string
 	SessionKey      string
 	LinkKeys        string
-	Revocations     string
 	Redis           string
 
 	CacheDir             string
@@ -131,7 +130,6 @@ var checks = []struct {
 	{"fetch hook", (*examination).checkFetchHook},
 	{"session key", (*examination).checkSessionKey},
 	{"link keys", (*examination).checkLinkKeys},
-	{"revocations", (*examination).checkRevocations},
 	{"redis", (*examination).checkRedis},
 	{"cache", (*examination).checkCache},
 	{"bucket", (*examination).checkBucket},

@@ -101,17 +101,6 @@ func (e *examination) checkLinkKeys(context.Context) {
 	}
 }
 
-func (e *examination) checkRevocations(context.Context) {
-	if e.Revocations == "" {
-		return
-	}
-	if _, err := links.LoadRevocations(e.Revocations); err != nil {
-		e.fault("--link-revocations", err.Error(), notStarted)
-		return
-	}
-	e.ok("understood")
-}
-
 func (e *examination) checkCertificate(context.Context) {
 	if e.TLSCert == "" && e.TLSKey == "" {
 		return

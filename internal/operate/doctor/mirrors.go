@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -39,7 +40,7 @@ type mirrors struct {
 	names   []string // sorted
 	count   int
 	packs   int
-	states  map[repos.FetchState]int
+	states  map[git.FetchState]int
 	oldest  string
 	fetched time.Time // of the oldest
 }
@@ -88,7 +89,7 @@ func (e *examination) checkRoot(ctx context.Context) {
 		e.addNotice(record)
 	}
 	names := catalogue.Names()
-	e.mirrors = mirrors{names: names, count: len(names), states: make(map[repos.FetchState]int)}
+	e.mirrors = mirrors{names: names, count: len(names), states: make(map[git.FetchState]int)}
 	if len(names) > 0 {
 		e.ok(fmt.Sprintf("%s below %s", counted(len(names), "repository", "repositories"), e.Root))
 	}
@@ -123,7 +124,7 @@ type mirror struct {
 	name     string
 	check    string // that runs
 	packs    int
-	fetch    repos.Fetch
+	fetch    git.Fetch
 	findings []Finding
 }
 
@@ -163,7 +164,7 @@ func (m *mirror) badness() (sum int) {
 func (m *mirrors) add(x *mirror) {
 	m.packs += x.packs
 	m.states[x.fetch.State]++
-	if x.fetch.State == repos.FetchDone && (m.oldest == "" || x.fetch.At.Before(m.fetched)) {
+	if x.fetch.State == git.FetchDone && (m.oldest == "" || x.fetch.At.Before(m.fetched)) {
 		m.oldest, m.fetched = x.name, x.fetch.At
 	}
 }
@@ -184,11 +185,11 @@ var refusals = []struct {
 	is     error
 	advice string
 }{
-	{repos.ErrDenied, letRead},
-	{repos.ErrUnsupported, "git config --list tells what is wrong with the config; SHA-256 and reftable are not read"},
-	{repos.ErrCorrupt, runFsck},
-	{repos.ErrBusy, "raise the limit of descriptors"},
-	{repos.ErrNotFound, "it has gone meanwhile"},
+	{git.ErrDenied, letRead},
+	{git.ErrUnsupported, "git config --list tells what is wrong with the config; SHA-256 and reftable are not read"},
+	{git.ErrCorrupt, runFsck},
+	{git.ErrBusy, "raise the limit of descriptors"},
+	{git.ErrNotFound, "it has gone meanwhile"},
 }
 
 func (m *mirror) refused(err error) {
@@ -253,14 +254,14 @@ func (e *examination) lookAtAge(m *mirror, repository *repos.Repository) {
 	m.fetch = fetch
 	age := e.now().Sub(fetch.At)
 	switch {
-	case fetch.State == repos.FetchUnfinished && age > longFetch:
+	case fetch.State == git.FetchUnfinished && age > longFetch:
 		m.add(Warning, "the last fetch failed "+days(age)+" ago", "run git remote update in it to see why")
-	case fetch.State == repos.FetchUnfinished:
+	case fetch.State == git.FetchUnfinished:
 		m.add(Warning, fmt.Sprintf("the last fetch began %.0f minutes ago and has not ended, or it failed",
 			age.Minutes()), "run git remote update in it to see why")
-	case fetch.State == repos.FetchDone && age > oldMirror:
+	case fetch.State == git.FetchDone && age > oldMirror:
 		m.add(Warning, "it was last fetched "+days(age)+" ago", "see that something fetches it regularly")
-	case fetch.State == repos.FetchDone && age < -mostSkew:
+	case fetch.State == git.FetchDone && age < -mostSkew:
 		m.add(Warning, "it was fetched "+days(-age)+" in the future", "set the clock of this machine, or that of "+
 			"which fetches")
 	}
@@ -273,10 +274,10 @@ func days(d time.Duration) string {
 	return counted(int(d.Hours()/24), "day", "days")
 }
 
-func (m *mirror) lookAtObjects(c repos.Condition) {
+func (m *mirror) lookAtObjects(c git.Condition) {
 	if n := len(c.Faults); n > 0 {
 		m.add(Fault, fmt.Sprintf("%s cannot be read, nor %d of %s: %v", counted(n, "pack", "packs"), c.Damaged,
-			counted(c.Refs, "ref", "refs"), cause(c.Faults[0], repos.ErrCorrupt)), runFsck+", or clone it anew")
+			counted(c.Refs, "ref", "refs"), cause(c.Faults[0], git.ErrCorrupt)), runFsck+", or clone it anew")
 	}
 	if n := len(c.Unindexed); n > 0 {
 		text := counted(n, "pack has", "packs have") + " no index, such as " + c.Unindexed[0]
@@ -310,24 +311,24 @@ func (m *mirror) lookAtObjects(c repos.Condition) {
 	}
 }
 
-func (m *mirror) lookAtRefs(c repos.Condition) {
+func (m *mirror) lookAtRefs(c git.Condition) {
 	if len(c.Faults) > 0 || c.Damaged > 0 && len(c.Unindexed) > 0 {
 		return // whatever cannot be read comes of that
 	}
 	if c.Damaged > 0 {
 		m.add(Fault, fmt.Sprintf("%d of %s cannot be read, such as %s: %s", c.Damaged, counted(c.Refs, "ref", "refs"),
-			c.FirstDamaged.Name, cause(c.FirstDamaged.Damage, repos.ErrCorrupt)), runFsck)
+			c.FirstDamaged.Name, cause(c.FirstDamaged.Damage, git.ErrCorrupt)), runFsck)
 		return // HEAD may be one of them
 	}
 	switch {
 	case c.Head == nil:
-	case errors.Is(c.Head, repos.ErrUnborn):
+	case errors.Is(c.Head, git.ErrUnborn):
 		m.add(Warning, "HEAD names a branch that does not exist", "git remote set-head origin --auto, or git "+
 			"symbolic-ref HEAD refs/heads/NAME")
-	case errors.Is(c.Head, repos.ErrEmpty):
+	case errors.Is(c.Head, git.ErrEmpty):
 		m.add(Warning, "it has no refs yet", "fetch into it")
 	default:
-		m.add(Fault, "HEAD cannot be read: "+cause(c.Head, repos.ErrCorrupt), "git symbolic-ref HEAD refs/heads/NAME")
+		m.add(Fault, "HEAD cannot be read: "+cause(c.Head, git.ErrCorrupt), "git symbolic-ref HEAD refs/heads/NAME")
 	}
 }
 

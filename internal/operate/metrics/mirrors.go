@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -34,7 +35,7 @@ type mirrors struct {
 
 // fetches is what a look found.
 type fetches struct {
-	states map[repos.FetchState]int64
+	states map[git.FetchState]int64
 	done   []mirror // fetched the longest ago first
 }
 
@@ -64,7 +65,7 @@ func (m *mirrors) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (m *mirrors) Collect(to chan<- prometheus.Metric) {
 	found := m.look(time.Now())
-	for _, state := range []repos.FetchState{repos.FetchDone, repos.FetchUnfinished, repos.FetchNever, unreadable} {
+	for _, state := range []git.FetchState{git.FetchDone, git.FetchUnfinished, git.FetchNever, unreadable} {
 		send(to, mirrorStates, prometheus.GaugeValue, found.states[state], string(state))
 	}
 	oldest := int64(0)
@@ -78,7 +79,7 @@ func (m *mirrors) Collect(to chan<- prometheus.Metric) {
 }
 
 // unreadable is the state of a repository that does not let itself be looked at.
-const unreadable repos.FetchState = "unreadable"
+const unreadable git.FetchState = "unreadable"
 
 // look returns what was found lately.
 func (m *mirrors) look(now time.Time) fetches {
@@ -87,7 +88,7 @@ func (m *mirrors) look(now time.Time) fetches {
 	if now.Sub(m.looked) < lookEvery {
 		return m.found
 	}
-	found := fetches{states: make(map[repos.FetchState]int64)}
+	found := fetches{states: make(map[git.FetchState]int64)}
 	for _, name := range m.catalogue.Names() {
 		repository, err := m.catalogue.Known(name)
 		if err != nil {
@@ -98,7 +99,7 @@ func (m *mirrors) look(now time.Time) fetches {
 			last.State = unreadable
 		}
 		found.states[last.State]++
-		if last.State == repos.FetchDone {
+		if last.State == git.FetchDone {
 			found.done = append(found.done, mirror{name, last.At})
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -141,14 +142,14 @@ func (r *Refresher) Ask(repository *repos.Repository) (stale bool) {
 		return false // it has gone, or cannot be read: the request will say which
 	}
 	m := mirror{name: repository.Name(), folder: repository.Folder()}
-	if last.State == repos.FetchDone {
+	if last.State == git.FetchDone {
 		m.fetched = last.At
 	}
 	old := time.Since(last.At) >= r.options.Age
 	if old {
 		r.enqueue(m, time.Now())
 	}
-	return old || last.State == repos.FetchUnfinished
+	return old || last.State == git.FetchUnfinished
 }
 
 // enqueue has a call made unless there was one lately.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -53,9 +54,9 @@ var states = []struct {
 	is   error
 	says string
 }{
-	{repos.ErrUnborn, "HEAD names no branch that exists"}, // and is an ErrEmpty as well
-	{repos.ErrEmpty, "empty"},
-	{repos.ErrUnsupported, "a format that is not read"},
+	{git.ErrUnborn, "HEAD names no branch that exists"}, // and is an ErrEmpty as well
+	{git.ErrEmpty, "empty"},
+	{git.ErrUnsupported, "a format that is not read"},
 }
 
 // addHead returns what is the matter where there is no commit.
@@ -93,9 +94,9 @@ func (r *row) addFetch(repository *repos.Repository, now time.Time) {
 	switch {
 	case err != nil:
 		r.FetchState = "not known"
-	case last.State == repos.FetchDone:
+	case last.State == git.FetchDone:
 		r.Fetched, r.Age = last.At, now.Sub(last.At)
-	case last.State == repos.FetchUnfinished:
+	case last.State == git.FetchUnfinished:
 		r.FetchState = "fetch unfinished"
 	}
 }

@@ -5,6 +5,7 @@ package repostest
 import (
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -24,7 +25,7 @@ func Open(t testing.TB, root string, options repos.Options) *repos.Catalogue {
 }
 
 // Snapshot opens a repository of a catalogue by its name, until the test ends.
-func Snapshot(t testing.TB, catalogue *repos.Catalogue, name string) *repos.Snapshot {
+func Snapshot(t testing.TB, catalogue *repos.Catalogue, name string) *git.Snapshot {
 	t.Helper()
 	repository, err := catalogue.Get(name)
 	if err != nil {

@@ -1,0 +1,72 @@
+package git
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/git/objects"
+)
+
+// ID is the id of a git object: the SHA-1 of its type, size and content.
+type ID = objects.ID
+
+// ParseID reads the 40 lower-case hexadecimal digits that [ID.String] writes.
+func ParseID(s string) (ID, error) {
+	if !isFullID(s) {
+		return ID{}, fmt.Errorf("object id %q: %w", s, ErrInvalid)
+	}
+	return objects.ParseID(s)
+}
+
+const fullIDLength = 2 * objects.IDSize
+
+func isFullID(s string) bool { return len(s) == fullIDLength && isHex(s) }
+
+func isAbbreviation(s string) bool {
+	return len(s) >= objects.MinPrefix && len(s) < fullIDLength && isHex(s)
+}
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+// shortestAuto is git's automatic length for small repositories, in digits.
+const shortestAuto = 7
+
+// Abbreviate returns the first digits of an id: at least so many, and as many
+// more as tell it from all other objects. Fewer than none means git's automatic
+// length, which grows with the number of packed objects; 0 means all digits.
+// It is what git rev-parse --short prints with the default of core.abbrev
+// (git-config(1)).
+//
+// Where there is a multi-pack-index, a git 2.39 command that has opened packs
+// of it before counts their objects twice, and may give one digit more.
+func (s *Snapshot) Abbreviate(id ID, digits int) (string, error) {
+	whole := id.String()
+	if digits < 0 {
+		count, err := s.objects.PackedCount()
+		if err != nil {
+			return "", domainError(err)
+		}
+		digits = autoLength(count)
+	}
+	if digits == 0 {
+		return whole, nil
+	}
+	for digits = max(digits, objects.MinPrefix); digits < len(whole); digits++ {
+		ids, err := s.objects.Prefix(whole[:digits], 2)
+		if err != nil {
+			return "", domainError(err)
+		}
+		if len(ids) == 0 || len(ids) == 1 && ids[0] == id {
+			return whole[:digits], nil
+		}
+	}
+	return whole, nil
+}
+
+// autoLength is the number of digits at which the birthday paradox makes a
+// collision likely among so many objects.
+func autoLength(count uint64) int {
+	highest := max(bits.Len64(count), 1) - 1
+	return max((highest+2)/2, shortestAuto)
+}

@@ -1,0 +1,303 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/git/commitgraph"
+)
+
+const (
+	// reachedCost is what a commit outside of a graph takes: its place in a map, of
+	// which up to half are free, and one in a queue.
+	reachedCost = 60
+	// stepsAtOnce is how many commits are gone through before others who wait get
+	// their turn.
+	stepsAtOnce = 1000
+	// readSteps is how many rows of a commit-graph take as long as reading a commit.
+	readSteps = 100
+)
+
+// ErrSteps says that the steps of [WithSteps] were not enough.
+var ErrSteps = errors.New("the history is too long to be gone through at once")
+
+type stepsKey struct{}
+
+// WithSteps returns a context in which revisions are resolved in so many steps at most, or with
+// [ErrSteps]. A step goes to the parents of a commit, as a commit-graph or an earlier
+// question tells them; reading a commit counts for a hundred. The same question asked again
+// goes on where this one stopped.
+func WithSteps(ctx context.Context, most int64) context.Context {
+	left := new(atomic.Int64)
+	left.Store(most)
+	return context.WithValue(ctx, stepsKey{}, left)
+}
+
+// takeSteps fails when the context has ended, or has no steps left.
+func takeSteps(ctx context.Context, steps int64) error {
+	if left, ok := ctx.Value(stepsKey{}).(*atomic.Int64); ok && left.Add(-steps) < 0 {
+		return ErrSteps
+	}
+	return ctx.Err()
+}
+
+// reach is the commits that some tips lead to, as far as anybody has asked: the
+// walk goes on where it stopped, so that no commit is walked twice. Of a graph
+// it is a bitmap. It may be used by any number of goroutines.
+type reach struct {
+	state string // of the tips
+	graph *commitgraph.Graph
+
+	mu        sync.Mutex
+	positions []uint64 // a bit for each commit of the graph
+	others    map[ID]struct{}
+	inside    []uint32 // whose parents are still to come
+	outside   []ID
+}
+
+func newReach(state string, graph *commitgraph.Graph, tips []ID) *reach {
+	r := &reach{state: state, graph: graph, others: make(map[ID]struct{}, len(tips))}
+	if graph != nil {
+		r.positions = make([]uint64, (graph.Len()+63)/64)
+	}
+	for _, id := range tips {
+		r.add(id)
+	}
+	return r
+}
+
+// add notes a commit, whose parents are then to come.
+func (r *reach) add(id ID) {
+	if at, ok := r.graph.Find(id); ok {
+		r.addPosition(at)
+		return
+	}
+	if _, known := r.others[id]; !known {
+		r.others[id] = struct{}{}
+		r.outside = append(r.outside, id)
+	}
+}
+
+func (r *reach) addPosition(at uint32) {
+	if bit := uint64(1) << (at % 64); r.positions[at/64]&bit == 0 {
+		r.positions[at/64] |= bit
+		r.inside = append(r.inside, at)
+	}
+}
+
+func (r *reach) has(id ID) bool {
+	if at, ok := r.graph.Find(id); ok {
+		return r.positions[at/64]>>(at%64)&1 == 1
+	}
+	_, known := r.others[id]
+	return known
+}
+
+// size is about how many bytes it takes.
+func (r *reach) size() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(8*len(r.positions) + 4*cap(r.inside) + reachedCost*len(r.others))
+}
+
+// among returns those of the commits, in their order, that the tips lead to. It
+// walks until all are found or history ends.
+func (r *reach) among(ctx context.Context, wanted []ID, parents func(ID) ([]ID, error)) ([]ID, error) {
+	for {
+		if err := takeSteps(ctx, stepsAtOnce); err != nil {
+			return nil, err
+		}
+		found, ended := r.look(wanted)
+		if ended || len(found) == len(wanted) {
+			return found, nil
+		}
+		if err := r.walk(parents); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *reach) look(wanted []ID) (found []ID, ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range wanted {
+		if r.has(id) {
+			found = append(found, id)
+		}
+	}
+	return found, len(r.inside)+len(r.outside) == 0
+}
+
+// walk takes some steps.
+func (r *reach) walk(parents func(ID) ([]ID, error)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range stepsAtOnce {
+		if err := r.step(parents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step adds the parents of a commit: outside of the graph breadth first from the
+// tips, where the wanted commit mostly is.
+func (r *reach) step(parents func(ID) ([]ID, error)) error {
+	switch {
+	case len(r.outside) > 0:
+		found, err := parents(r.outside[0])
+		if err != nil {
+			return err
+		}
+		r.outside = r.outside[1:]
+		for _, id := range found {
+			r.add(id)
+		}
+	case len(r.inside) > 0:
+		at := r.inside[len(r.inside)-1]
+		r.inside = r.inside[:len(r.inside)-1]
+		for parent := range r.graph.Parents(at) {
+			r.addPosition(parent)
+		}
+	}
+	return nil
+}
+
+// DefaultGraphBytes remembers the parents of about 400,000 commits over all
+// repositories. In a larger history without a commit-graph file, all commits are
+// read again when refs have changed and a commit is asked for that none leads to.
+const DefaultGraphBytes = 64 << 20
+
+// What an entry takes: the sizes of the types, and of a place in a map, of which
+// up to half are free.
+const (
+	graphCost  = 130
+	parentCost = 24
+)
+
+// knownParents remembers the parents of commits, within a number of bytes. A
+// commit never changes, so an entry is right for ever; when they are full, all go:
+// a place in the list of an lru.Cache would cost as much as the entry.
+type knownParents struct {
+	limit int64
+
+	mu      sync.Mutex
+	bytes   int64
+	parents map[ID][]ID
+}
+
+func newKnownParents(limit int64) *knownParents {
+	if limit <= 0 {
+		limit = DefaultGraphBytes
+	}
+	return &knownParents{limit: limit, parents: make(map[ID][]ID)}
+}
+
+func (g *knownParents) get(id ID) ([]ID, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	parents, ok := g.parents[id]
+	return parents, ok
+}
+
+func (g *knownParents) put(id ID, parents []ID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, known := g.parents[id]; known {
+		return
+	}
+	cost := graphCost + parentCost*int64(len(parents))
+	if g.bytes+cost > g.limit {
+		g.parents, g.bytes = make(map[ID][]ID), 0 // to clear it would keep its places
+	}
+	g.bytes += cost
+	g.parents[id] = parents
+}
+
+// visible returns those of the commits, in their order, that a ref which is not hidden or HEAD leads
+// to, or all unless [Options.ReachableOnly] is set. What is learned is remembered
+// until the refs change. Where none is found and a ref cannot be read, that is an
+// error: the ref may lead to them.
+func (s *Snapshot) visible(ctx context.Context, wanted []ID) ([]ID, error) {
+	if len(wanted) == 0 || !s.repository.options.ReachableOnly {
+		return wanted, nil
+	}
+	reach, damage, err := s.reach()
+	if err != nil {
+		return nil, err
+	}
+	found, err := reach.among(ctx, wanted, func(id ID) ([]ID, error) { return s.parents(ctx, id) })
+	if err != nil {
+		return nil, err
+	}
+	if sure, err := s.confirmed(reach.graph, found); err != nil {
+		return nil, err
+	} else if !sure { // the graph is dropped
+		return s.visible(ctx, wanted)
+	}
+	s.repository.store.shapes.countReach(s.repository.dir, reach)
+	if len(found) == 0 {
+		return nil, damage
+	}
+	return found, nil
+}
+
+// reach is what the refs lead to as they are now. Damage is why that is not known
+// of all refs.
+func (s *Snapshot) reach() (r *reach, damage, err error) {
+	now, raws, err := s.refs.tips()
+	if err != nil {
+		return nil, nil, err
+	}
+	graph := s.CommitGraph()
+	if r = s.repository.store.shapes.reach(s.repository.dir, now.state, graph); r != nil {
+		return r, nil, nil
+	}
+	refs, err := s.refsOf(now.Names, raws, s.ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	if raw, ok := s.refs.followIn(raws, "HEAD"); ok {
+		if head, err := s.ref("HEAD", raw); err == nil {
+			refs = append(refs, head)
+		}
+	}
+	tips := make([]ID, 0, len(refs))
+	for _, ref := range refs {
+		if !ref.Commit.IsZero() {
+			tips = append(tips, ref.Commit)
+		}
+		if damage == nil {
+			damage = ref.Damage
+		}
+	}
+	r = newReach(now.state, graph, tips)
+	if damage == nil && !s.isCut() { // or more may be reached although no ref changes
+		r = s.repository.store.shapes.keepReach(s.repository.dir, r)
+	}
+	return r, damage, nil
+}
+
+// parents of a commit. A shallow repository's history ends where the commit
+// is missing.
+func (s *Snapshot) parents(ctx context.Context, id ID) ([]ID, error) {
+	known := s.repository.store.parents
+	if parents, ok := known.get(id); ok {
+		return parents, nil
+	}
+	if err := takeSteps(ctx, readSteps); err != nil {
+		return nil, err
+	}
+	commit, err := s.Commit(id)
+	if err != nil {
+		missing := errors.Is(err, ErrNotFound) || errors.Is(err, ErrPartial) || errors.Is(err, ErrOutside)
+		if missing && s.isCut() {
+			return nil, nil
+		}
+		return nil, mustExist(id, err)
+	}
+	known.put(id, commit.Parents)
+	return commit.Parents, nil
+}

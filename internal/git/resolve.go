@@ -1,0 +1,270 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/git/objects"
+)
+
+// Resolve finds the commit that a revision names: see [Snapshot.ResolveObject].
+// A tag stands for the commit that it leads to; what leads to none is
+// [ErrNotFound].
+func (s *Snapshot) Resolve(ctx context.Context, revision string) (commit Commit, err error) {
+	defer func() { s.repository.options.Observer.Resolved(err) }()
+	object, err := s.ResolveObject(ctx, revision)
+	if err != nil {
+		return Commit{}, err
+	}
+	id, err := s.peel(object)
+	if errors.Is(err, errNotCommit) {
+		return Commit{}, err
+	}
+	if err != nil {
+		return Commit{}, mustExist(object, err)
+	}
+	commit, err = s.Commit(id)
+	return commit, mustExist(id, err)
+}
+
+// ResolveObject finds the object that a revision names, as gitrevisions(7) has
+// it: HEAD or @, a ref in full or in part, an object id in full or abbreviated,
+// or what git describe prints, and after it any of ~, ~N, ^, ^N, ^{} and
+// ^{kind}. Where several fit, a full id comes first, then refs in the order of
+// [RefPrefixes], and abbreviations last.
+//
+// It is [ErrNotFound] for what does not exist and for what is hidden, an
+// [AmbiguousError] for an abbreviation of several visible commits, and a
+// [RevisionError] for forms that are not understood.
+func (s *Snapshot) ResolveObject(ctx context.Context, revision string) (ID, error) {
+	_, object, _, err := s.resolveSteps(ctx, revision)
+	return object, err
+}
+
+// resolveSteps returns what the name in a revision means, and the object to which the
+// suffixes behind it lead from there.
+func (s *Snapshot) resolveSteps(ctx context.Context, revision string) (named, object ID, suffixes string, err error) {
+	name, steps, err := splitRevision(revision)
+	if err != nil {
+		return ID{}, ID{}, "", err
+	}
+	if named, err = s.resolveName(ctx, name); err != nil {
+		return ID{}, ID{}, "", err
+	}
+	object, err = s.climb(ctx, named, steps)
+	return named, object, revision[len(name):], err
+}
+
+// RefPrefixes are what may be left out of a ref's full name, in the order in
+// which gitrevisions(7) tries them.
+func RefPrefixes() []string {
+	return []string{"", "refs/", tagPrefix, branchPrefix, remotePrefix}
+}
+
+func (s *Snapshot) resolveName(ctx context.Context, name string) (ID, error) {
+	if name == "HEAD" || name == "@" {
+		head, err := s.Head()
+		return head.Target, err
+	}
+	digits := strings.ToLower(name) // git takes capitals, too
+	if isFullID(digits) {
+		return s.resolveID(ctx, digits)
+	}
+	names := make([]string, 0, len(RefPrefixes())+1)
+	for _, prefix := range RefPrefixes() {
+		names = append(names, prefix+name)
+	}
+	for _, full := range append(names, remotePrefix+name+"/HEAD") {
+		ref, err := s.Ref(full)
+		if !errors.Is(err, ErrNotFound) {
+			return ref.Target, err
+		}
+	}
+	if abbreviation := describedID(digits); isAbbreviation(abbreviation) {
+		return s.resolveAbbreviation(ctx, abbreviation)
+	}
+	return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
+}
+
+// describedID cuts what git describe prints ("v1.0-14-g2414721") down to the
+// abbreviated id at its end, which alone counts: <describeOutput> of
+// gitrevisions(7). Other revisions stay as they are.
+func describedID(revision string) string {
+	if at := strings.LastIndex(revision, "-g"); at > 0 {
+		return revision[at+len("-g"):]
+	}
+	return revision
+}
+
+// resolveID accepts the id of a commit, or of an annotated tag that leads to
+// one; of other objects only those that a visible ref holds.
+func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
+	id, err := ParseID(hex)
+	if err != nil {
+		return ID{}, err
+	}
+	commit, err := s.peel(id)
+	switch {
+	case errors.Is(err, ErrPartial): // every commit is there: what is missing is none
+		return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
+	case errors.Is(err, errNotCommit):
+		held, err := s.holds(id)
+		if err == nil && !held { // what is hidden is not told apart from what is not there
+			err = fmt.Errorf("revision: %w", ErrNotFound)
+		}
+		return id, err
+	case errors.Is(err, ErrNotFound):
+		if doubt := s.doubt(id); doubt != nil {
+			return ID{}, doubt
+		}
+		return ID{}, err
+	case err != nil:
+		return ID{}, err
+	}
+	found, err := s.visible(ctx, []ID{commit})
+	if err == nil && len(found) == 0 { // the error of what does not exist
+		err = fmt.Errorf("revision: %w", ErrNotFound)
+	}
+	return id, err
+}
+
+// doubt returns why an object that was not found is not known to be absent: a ref that
+// cannot be read may lead to it, or the history led to it before.
+func (s *Snapshot) doubt(id ID) error {
+	reach, damaged, err := s.reach()
+	if err = errors.Join(err, damaged); err != nil {
+		return err
+	}
+	if known, _ := reach.look([]ID{id}); len(known) > 0 {
+		return damage(id, errors.New("a ref leads to it, but it is missing"))
+	}
+	// What refs lead to may be remembered from when they could be read.
+	if _, err = s.Head(); errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	return nil
+}
+
+// maxCandidates bounds the objects that one abbreviation is compared with. Four
+// digits, the shortest, fit one in 65536: sixty million objects.
+const maxCandidates = 1000
+
+// resolveAbbreviation looks at visible commits only: an object that is
+// hidden must not make an abbreviation ambiguous, nor be listed.
+func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, error) {
+	ids, err := s.objects.Prefix(prefix, maxCandidates)
+	if err != nil {
+		return ID{}, domainError(err)
+	}
+	var commits []ID
+	for _, id := range ids {
+		if kind, err := s.objects.Type(id); err == nil && kind == objects.Commit {
+			commits = append(commits, id)
+		}
+	}
+	if commits, err = s.visible(ctx, commits); err != nil {
+		return ID{}, err
+	}
+	switch len(commits) {
+	case 0:
+		return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
+	case 1:
+		return commits[0], nil
+	default:
+		return ID{}, &AmbiguousError{Prefix: prefix, Candidates: commits}
+	}
+}
+
+// Treeish is what an archive can be made of: <tree-ish> of gitrevisions(7). It is
+// a commit, or a tree to which a tag or the suffix ^{tree} leads.
+type Treeish struct {
+	// Revision names the same for ever, for [Snapshot.ResolveTreeish]. Of a commit it
+	// is the id.
+	Revision string
+	// ID is that of the commit, or else of the tag or tree that the revision names.
+	ID   ID
+	Tree ID
+	// Commit is zero for a tree without one.
+	Commit ID
+	// When is the date of the committer, or of the tagger. A tree alone has none: it
+	// is the beginning of 1970. Date is the same, as in [Commit].
+	When time.Time
+	Date uint64
+}
+
+// Treeish is the commit with its tree.
+func (c Commit) Treeish() Treeish {
+	return Treeish{
+		Revision: c.ID.String(), ID: c.ID, Tree: c.Tree, Commit: c.ID, When: c.Committer.When(), Date: c.Date,
+	}
+}
+
+// ResolveTreeish finds the commit that a revision names, as [Snapshot.Resolve]
+// does, or a tree where it leads to one. A file is a [KindError].
+func (s *Snapshot) ResolveTreeish(ctx context.Context, revision string) (Treeish, error) {
+	commit, err := s.Resolve(ctx, revision)
+	if err == nil {
+		return commit.Treeish(), nil
+	}
+	if found := (*KindError)(nil); !errors.As(err, &found) || !found.Tree {
+		return Treeish{}, err
+	}
+	named, id, suffixes, err := s.resolveSteps(ctx, revision)
+	if err != nil {
+		return Treeish{}, err
+	}
+	t := Treeish{Revision: named.String() + suffixes, ID: id, When: time.Unix(0, 0).UTC()}
+	c := climb{Snapshot: s}
+	if t.Tree, err = c.peelTo(id, objects.Tree.String()); err != nil {
+		return Treeish{}, err
+	}
+	return t, s.dateTag(&t)
+}
+
+// dateTag notes when somebody made the tag that a tree is had by.
+func (s *Snapshot) dateTag(t *Treeish) error {
+	if t.ID == t.Tree {
+		return nil
+	}
+	content, err := s.read(t.ID, objects.Tag, maxCommitBytes)
+	if err != nil {
+		return err
+	}
+	header, _, _ := strings.Cut(string(content), "\n\n")
+	if _, line, ok := strings.Cut(header, "\ntagger "); ok {
+		line, _, _ = strings.Cut(line, "\n")
+		tagger, _ := ParsePerson(line)
+		t.When, t.Date = tagger.When(), tagger.Seconds
+	}
+	return nil
+}
+
+// Has reports whether an object of any kind is here, hidden or not.
+func (s *Snapshot) Has(id ID) (bool, error) {
+	_, err := s.objects.Type(id)
+	if err = domainError(err); errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// MayLack reports whether objects may be missing although nothing is damaged:
+// [ErrPartial], [ErrOutside].
+func (s *Snapshot) MayLack() bool { return s.objects.MayLack() }
+
+// holds reports whether a visible ref, or HEAD, is of the object itself.
+func (s *Snapshot) holds(id ID) (bool, error) {
+	tips, _, err := s.refs.tips()
+	if err != nil {
+		return false, err
+	}
+	for _, held := range tips.ids {
+		if held == id {
+			return true, nil
+		}
+	}
+	return false, nil
+}

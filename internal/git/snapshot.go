@@ -1,0 +1,241 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/repomcp/repomcp/internal/git/commitgraph"
+	"github.com/repomcp/repomcp/internal/git/objects"
+)
+
+// Snapshot is a repository held open for one request. Its objects cannot be
+// pulled away; its refs are read anew at each call. It may be used by any
+// number of goroutines. Close it when done.
+type Snapshot struct {
+	repository *Repository
+	refs       refFiles
+	objects    *objects.Snapshot
+
+	graphing sync.Mutex
+	graphed  bool // the graph was looked for
+	graph    *commitgraph.Graph
+}
+
+// Close releases the descriptors. It may be called more than once.
+func (s *Snapshot) Close() error { return s.objects.Close() }
+
+// Folder is where git has the repository on this machine.
+func (s *Snapshot) Folder() string { return s.repository.Folder() }
+
+// Head is the default branch with its commit, or the detached commit with the
+// name HEAD. It is [ErrEmpty] when the repository has no ref yet, and [ErrUnborn]
+// when it has others.
+func (s *Snapshot) Head() (head Ref, err error) {
+	defer s.repository.contain(&err)
+	name, raw, ok, err := s.refs.follow("HEAD")
+	if err != nil {
+		return Ref{}, err
+	}
+	if ok {
+		return s.ref(name, raw)
+	}
+	names, _, err := s.refs.all()
+	if err != nil {
+		return Ref{}, err
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !s.refs.hides(name) }) {
+		return Ref{}, fmt.Errorf("HEAD: %w", ErrUnborn)
+	}
+	return Ref{}, fmt.Errorf("HEAD: %w", ErrEmpty)
+}
+
+// DefaultBranch is the short name of the branch that HEAD points to, whether
+// that has a commit or not, and "" when HEAD is detached or broken.
+func (s *Snapshot) DefaultBranch() (string, error) {
+	raw, ok, err := s.refs.lookup("HEAD")
+	if err != nil || !ok {
+		return "", err
+	}
+	return cutPrefix(raw.symbolic, branchPrefix), nil
+}
+
+// Refs lists the refs that are not hidden in the order of their names. None is left out for
+// damage: those that cannot be read are marked as such.
+func (s *Snapshot) Refs() ([]Ref, error) { return s.refsBelow("refs/", s.ref) }
+
+// Tags is [Snapshot.Refs] of tags, without looking at their objects where
+// packed-refs says what they lead to: for one that is of a folder or a file,
+// Commit is the id of that.
+func (s *Snapshot) Tags() ([]Ref, error) {
+	return s.refsBelow(tagPrefix, func(name string, raw rawRef) (Ref, error) {
+		if raw.peeled.IsZero() || raw.fault != nil {
+			return s.ref(name, raw)
+		}
+		return Ref{Name: name, Target: raw.id, Commit: raw.peeled}, nil
+	})
+}
+
+func (s *Snapshot) refsBelow(
+	prefix string, read func(name string, raw rawRef) (Ref, error),
+) (list []Ref, err error) {
+	defer s.repository.contain(&err)
+	names, raws, err := s.refs.all()
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, prefix) || s.refs.hides(name)
+	})
+	return s.refsOf(names, raws, read)
+}
+
+// refsOf reads refs of the given names.
+func (s *Snapshot) refsOf(
+	names []string, raws map[string]rawRef, read func(name string, raw rawRef) (Ref, error),
+) ([]Ref, error) {
+	refs := make([]Ref, 0, len(names))
+	for _, name := range names {
+		raw, ok := s.refs.followIn(raws, name)
+		if !ok { // a symbolic ref to nothing stands for nothing
+			continue
+		}
+		ref, err := read(name, raw)
+		if isDamage(err) {
+			ref.Damage, err = err, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
+	}
+	damaged, first := damagedOf(refs)
+	s.repository.options.Observer.RefsListed(len(refs), damaged, first)
+	return refs, nil
+}
+
+// Ref reads one ref, which is not hidden, by its full name.
+func (s *Snapshot) Ref(name string) (ref Ref, err error) {
+	defer s.repository.contain(&err)
+	if !validRefName(name) || s.refs.hides(name) {
+		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
+	}
+	_, raw, ok, err := s.refs.follow(name)
+	if err != nil {
+		return Ref{}, err
+	}
+	if !ok {
+		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
+	}
+	return s.ref(name, raw)
+}
+
+// ref follows annotated tags to their commit.
+func (s *Snapshot) ref(name string, raw rawRef) (Ref, error) {
+	ref := Ref{Name: name, Target: raw.id}
+	if raw.fault != nil {
+		return ref, raw.fault
+	}
+	from := raw.id
+	if !raw.peeled.IsZero() { // it can be of a folder or a file, too
+		from = raw.peeled
+	}
+	commit, err := s.peel(from)
+	ref.Commit = commit
+	if errors.Is(err, errNotCommit) {
+		return ref, nil
+	}
+	return ref, missingIs(raw.id, "a ref names it, but it is missing", err)
+}
+
+// errNotCommit says that an id leads to a tree or a blob.
+var errNotCommit = fmt.Errorf("no commit: %w", ErrNotFound)
+
+// maxTagDepth bounds tags of tags.
+const maxTagDepth = 64
+
+var errTagDepth = errors.New("too many tags of tags")
+
+// peel follows annotated tags from id to a commit.
+func (s *Snapshot) peel(id ID) (commit ID, err error) {
+	defer s.repository.contain(&err)
+	for range maxTagDepth {
+		kind, err := s.objects.Type(id)
+		if err != nil {
+			return ID{}, domainError(err)
+		}
+		switch kind {
+		case objects.Commit:
+			return id, nil
+		case objects.Tag:
+			if id, err = s.tagTarget(id); err != nil {
+				return ID{}, err
+			}
+		default:
+			return ID{}, s.notCommit(id, kind)
+		}
+	}
+	return ID{}, damage(id, errTagDepth)
+}
+
+// tagTarget is the object that an annotated tag names.
+func (s *Snapshot) tagTarget(id ID) (ID, error) {
+	content, err := s.read(id, objects.Tag, maxCommitBytes)
+	if err != nil {
+		return ID{}, err
+	}
+	return parseTagTarget(id, content)
+}
+
+// notCommit is the verdict on a tree or a blob in the place of a commit. It is
+// compared with its id where that is no work, for one flipped bit makes another
+// kind of an object.
+func (s *Snapshot) notCommit(id ID, kind objects.Type) error {
+	_, _, err := s.objects.ReadVerified(id, maxCommitBytes, nil)
+	if err != nil && !errors.Is(err, objects.ErrTooLarge) {
+		return domainError(err)
+	}
+	return &KindError{ID: id, Tree: kind == objects.Tree}
+}
+
+// Commit reads a commit.
+func (s *Snapshot) Commit(id ID) (commit Commit, err error) {
+	defer s.repository.contain(&err)
+	content, err := s.read(id, objects.Commit, maxCommitBytes)
+	if err != nil {
+		return Commit{}, err
+	}
+	return parseCommit(id, content)
+}
+
+// LongestRef splits a path at the longest leading part that is a ref below the
+// given prefix, such as refs/heads/. The rest is empty, or begins with the
+// marker as a whole segment: "/contents".
+func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, err error) {
+	defer r.contain(&err)
+	var candidates []string
+	for _, end := range refEnds(p, marker) {
+		candidates = append(candidates, prefix+p[:end])
+	}
+	files, err := r.refFiles()
+	if err != nil {
+		return "", "", err
+	}
+	name, err = files.first(candidates)
+	if err != nil {
+		return "", "", err
+	}
+	return name, p[len(name)-len(prefix):], nil
+}
+
+// damagedOf counts the refs that cannot be read, and returns the first of them.
+func damagedOf(refs []Ref) (count int, first Ref) {
+	for _, ref := range slices.Backward(refs) {
+		if ref.Damage != nil {
+			count, first = count+1, ref
+		}
+	}
+	return count, first
+}

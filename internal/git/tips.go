@@ -1,0 +1,133 @@
+package git
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Tips are the visible refs of a repository as they are stored at one moment. No
+// object was read: that the objects are there, and what annotated tags lead to,
+// is not known.
+type Tips struct {
+	// Names are the full names in byte order, without HEAD.
+	Names []string
+	ids   map[string]ID
+	head  string
+	state string
+}
+
+// Tips reads all refs that are not hidden. A repository that is gone is [ErrNotFound].
+func (r *Repository) Tips() (tips *Tips, err error) {
+	defer r.contain(&err)
+	files, err := r.refFiles()
+	if err != nil {
+		return nil, err
+	}
+	tips, _, err = files.tips()
+	return tips, err
+}
+
+// tips reads all refs that are not hidden, and returns all refs with HEAD as they are stored.
+func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
+	head, headOK, err := f.loose("HEAD")
+	if err != nil {
+		return nil, nil, err
+	}
+	names, raws, err := f.all()
+	if err != nil {
+		return nil, nil, err
+	}
+	tips := &Tips{Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1)}
+	sum := sha256.New()
+	if headOK {
+		raws["HEAD"] = head
+		tips.head = cutPrefix(head.symbolic, branchPrefix)
+		_, _ = fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
+		if raw, ok := f.followIn(raws, "HEAD"); ok {
+			tips.ids["HEAD"] = raw.id
+		}
+	}
+	for _, name := range names {
+		if f.hides(name) {
+			continue
+		}
+		if raw, ok := f.followIn(raws, name); ok {
+			tips.Names = append(tips.Names, name)
+			tips.ids[name] = raw.id
+			_, _ = fmt.Fprintf(sum, "%s %s %s\n", name, raws[name].symbolic, raw.id)
+		}
+	}
+	tips.state = hex.EncodeToString(sum.Sum(nil))
+	return tips, raws, nil
+}
+
+// followIn is [refFiles.follow] in refs that were read before.
+func (f refFiles) followIn(raws map[string]rawRef, name string) (rawRef, bool) {
+	for range maxSymrefDepth {
+		raw, ok := raws[name]
+		if !ok || raw.symbolic == "" {
+			return raw, ok
+		}
+		if name = raw.symbolic; f.hides(name) {
+			break
+		}
+	}
+	return rawRef{}, false
+}
+
+// ID is the object that a ref holds, by its full name or HEAD. It is zero for a
+// ref that cannot be read.
+func (t *Tips) ID(name string) (ID, bool) {
+	id, ok := t.ids[name]
+	return id, ok
+}
+
+// DefaultBranch is the short name of the branch that HEAD points to, or "".
+func (t *Tips) DefaultBranch() string { return t.head }
+
+// State is a text that changes whenever HEAD or a visible ref does.
+func (t *Tips) State() string { return t.state }
+
+// LongestRef is [Repository.LongestRef] among these refs.
+func (t *Tips) LongestRef(prefix, p, marker string) (name, rest string, err error) {
+	for _, end := range refEnds(p, marker) {
+		if _, ok := t.ids[prefix+p[:end]]; ok {
+			return prefix + p[:end], p[end:], nil
+		}
+	}
+	return "", "", fmt.Errorf("ref: %w", ErrNotFound)
+}
+
+// refEnds are where the name of a ref may end in a path, the longest first:
+// nothing follows it, or the marker as a whole segment.
+func refEnds(p, marker string) []int {
+	var ends []int
+	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
+		if rest := p[end:]; rest == "" || rest == marker || strings.HasPrefix(rest, marker+"/") {
+			ends = append(ends, end)
+		}
+	}
+	return ends
+}
+
+// HeadTip is the branch that HEAD leads to with the object that it holds, or
+// HEAD itself when it is detached; the name is "" when there is no commit, or an
+// error. No object is read.
+func (r *Repository) HeadTip() (name string, id ID, err error) {
+	defer r.contain(&err)
+	files, err := r.refFiles()
+	if err != nil {
+		return "", ID{}, err
+	}
+	name, raw, ok, err := files.follow("HEAD")
+	if err != nil || !ok {
+		return "", ID{}, err
+	}
+	return name, raw.id, nil
+}
+
+// CommitOf follows annotated tags from an object to its commit. Whether that is
+// hidden is not looked at: it is for ids that a visible ref holds.
+func (s *Snapshot) CommitOf(id ID) (ID, error) { return s.peel(id) }

@@ -1,0 +1,83 @@
+package git_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+func TestTipsAreThoseOfGit(t *testing.T) {
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	hidden := func(name string) bool { return strings.HasPrefix(name, "refs/keep-around/") }
+	repository := open(t, root, git.StoreOptions{}).Repository("repo.git", git.Options{
+		Hidden: func(func(keys ...string) []string) func(name string) bool { return hidden },
+	})
+	states := make(map[string]string)
+	checked := 0
+	for _, step := range []struct {
+		name  string
+		do    func()
+		moved bool
+	}{
+		{"empty", func() {}, true},
+		{"commit", func() { repo.Commit("main", gittest.Regular("a", "1")) }, true},
+		{"branch", func() { repo.Git("branch", "dir/topic", "main") }, true},
+		{"tags", func() { repo.Git("tag", "v1", "main"); repo.Git("tag", "-a", "-m", "x", "v2", "main") }, true},
+		{"symbolic", func() { repo.Git("symbolic-ref", "refs/heads/alias", "refs/heads/main") }, true},
+		{"packed", func() { repo.Git("pack-refs", "--all") }, false},
+		{"loose over packed", func() { repo.Commit("main", gittest.Regular("a", "2")) }, true},
+		{"repacked", func() { repo.Git("gc", "--quiet") }, false},
+		{"hidden", func() { repo.Git("update-ref", "refs/keep-around/x", "main") }, false},
+		{"HEAD elsewhere", func() { repo.Git("symbolic-ref", "HEAD", "refs/heads/dir/topic") }, true},
+		{"HEAD nowhere", func() { repo.Git("symbolic-ref", "HEAD", "refs/heads/unborn") }, true},
+		{"deleted", func() { repo.Git("update-ref", "-d", "refs/heads/dir/topic") }, true},
+	} {
+		step.do()
+		tips, err := repository.Tips()
+		if err != nil {
+			t.Fatal(step.name, err)
+		}
+		var want, got []string
+		for line := range strings.Lines(repo.Git("for-each-ref", "--format=%(refname) %(objectname)")) {
+			if !hidden(line) {
+				want = append(want, strings.TrimSpace(line))
+			}
+		}
+		for _, name := range tips.Names {
+			id, _ := tips.ID(name)
+			got = append(got, name+" "+id.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", step.name, got, want)
+		}
+		checked += len(want)
+		if branch := strings.TrimPrefix(repo.Git("symbolic-ref", "HEAD"),
+			"refs/heads/"); tips.DefaultBranch() != branch {
+			t.Errorf("%s: default branch %q, want %q", step.name, tips.DefaultBranch(), branch)
+		}
+		if before, seen := states[tips.State()]; seen == step.moved {
+			t.Errorf("%s: the state was seen before: %v (%s)", step.name, seen, before)
+		}
+		states[tips.State()] = step.name
+		if name, id, _ := repository.HeadTip(); name != "" && fmt.Sprint(id) != repo.Git("rev-parse", "HEAD") {
+			t.Errorf("%s: HEAD is %s at %s", step.name, name, id)
+		}
+	}
+	if checked < 30 {
+		t.Errorf("only %d refs were compared", checked)
+	}
+	if err := os.RemoveAll(repo.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repository.Tips(); !errors.Is(err, git.ErrNotFound) {
+		t.Errorf("tips of a repository that is gone: %v", err)
+	}
+}
