@@ -17,7 +17,7 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// What ends a sync that brought all but what stays as it is.
+// Errors of a sync that left some files as they are.
 var (
 	errKept = errors.New("files that were changed here are kept; --force overwrites them, --theirs PATH one of them, " +
 		"and --mine PATH tells no more of one")
@@ -108,7 +108,7 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 		o.Renew = f.renew
 		err := checkout.Follow(ctx, c, *o)
 		if ctx.Err() != nil {
-			return nil // it was interrupted, which is how it ends
+			return nil // an interrupt is the normal end
 		}
 		return err
 	}
@@ -127,7 +127,7 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	}
 }
 
-// renew makes a client with the credentials of now: a file may have another token.
+// renew creates a client with current credentials: the token file may have changed.
 func (f *syncFlags) renew(ctx context.Context) (*client.Client, error) {
 	before := f.server
 	c, err := f.begin(ctx)
@@ -146,8 +146,7 @@ func isLocal(address string) bool {
 	return err == nil && loopback.Is(u.Hostname())
 }
 
-// syncProgress shows the events of runs: to programs all of them, to people what
-// they would ask for.
+// syncProgress shows the events of runs: all of them to programs, a selection to people.
 type syncProgress struct {
 	*syncFlags
 	bar *progressbar.ProgressBar
