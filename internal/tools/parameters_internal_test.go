@@ -81,9 +81,9 @@ func TestArgumentsAreRefused(t *testing.T) {
 		`{"repo":"a","format":"rar"}`:     "The argument format must be one of tar, zip.",
 		`{"repo":"a","format":1}`:         "The argument format must be one of tar, zip.",
 		`{"repo":"a","paths":{}}`: "The argument paths must be a list of at " +
-			"most 100 texts.",
+			"most 100 strings.",
 		`{"repo":"a","paths":["x",1]}`: "The argument paths has an item that must " +
-			"be a text.",
+			"be a string.",
 		`{"repo":"a","paths":["x"` + strings.Repeat(`,"x"`, 100) + `]}`: "must be a list of at most 100 strings",
 		`{"repo":"a","startLine":1}`: "There is no argument startLine. Did you " +
 			"mean start_line? This tool has: repo, owner, start_line, recursive, format, paths.",
