@@ -68,7 +68,7 @@ An output file appears only when the archive is whole.`,
 	return command
 }
 
-// optionFlag is an option of an archive as a flag.
+// optionFlag is a flag for an archive option.
 type optionFlag struct {
 	parameter archive.Parameter
 	options   *archive.Options
@@ -77,10 +77,10 @@ type optionFlag struct {
 // Set implements [pflag.Value].
 func (f *optionFlag) Set(value string) error { return f.options.Set(f.parameter.Name, value) }
 
-// String implements [pflag.Value]: the default, which is none.
+// String implements [pflag.Value]: the default, which is empty.
 func (f *optionFlag) String() string { return "" }
 
-// Type implements [pflag.Value]: what the help says of the value.
+// Type implements [pflag.Value]: the kind of value in the help.
 func (f *optionFlag) Type() string {
 	if f.parameter.Repeat {
 		return "strings"
@@ -161,8 +161,8 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	return warnOfEncodings(c.Context(), env.Stderr, plan)
 }
 
-// warnOfEncodings says which files stay UTF-8 that should not. It reads folders, which
-// comes after the archive since that may be piped to a program that waits for it.
+// warnOfEncodings warns of files that stay UTF-8 because their encoding is unknown. It reads
+// folders, and runs after the archive, because a program may be waiting for the archive on a pipe.
 func warnOfEncodings(ctx context.Context, w io.Writer, plan *archive.Plan) error {
 	names, _, err := plan.UnknownEncodings(ctx)
 	for _, name := range names {
@@ -172,14 +172,13 @@ func warnOfEncodings(ctx context.Context, w io.Writer, plan *archive.Plan) error
 	return err
 }
 
-// isAbsent reports whether the error says that something is not there, and not that it
-// is damaged.
+// isAbsent reports whether the error means that something does not exist, as opposed to damage.
 func isAbsent(err error) bool {
 	return errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)
 }
 
 func noRepository(root, name string, known []string) error {
-	const most = 20 // fit on a screen
+	const most = 20 // fits on a screen
 	hint := cli.DidYouMean(name, known)
 	if hint == "" && len(known) <= most {
 		hint = " There are " + strings.Join(known, ", ")
@@ -189,7 +188,7 @@ func noRepository(root, name string, known []string) error {
 
 func noRevision(snapshot *repos.Snapshot, revision string) error {
 	var known []string
-	refs, _ := snapshot.Refs() // without them nothing is suggested
+	refs, _ := snapshot.Refs() // on errors nothing is suggested
 	for _, ref := range refs {
 		name := ref.Name
 		if !strings.HasPrefix(revision, "refs/") {

@@ -12,7 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// limitFlags are the settings of what requests may take.
+// limitFlags define the resources of requests.
 type limitFlags struct {
 	memory        int64
 	streams       int
@@ -38,10 +38,10 @@ func (f *limitFlags) define(set *pflag.FlagSet) {
 		"how long a request waits for its turn before it is refused")
 }
 
-// unlimited is what GOMEMLIMIT=off is.
+// unlimited is the value of GOMEMLIMIT=off.
 const unlimited = math.MaxInt64
 
-// budget is the memory that the process has.
+// budget returns the memory for the process.
 func (f *limitFlags) budget(env cli.Environment) int64 {
 	if f.memory > 0 {
 		return f.memory
@@ -54,7 +54,7 @@ func (f *limitFlags) budget(env cli.Environment) int64 {
 	return limits.ProcessMemory()
 }
 
-// fitCaches has caches whose size nobody chose get smaller where the memory is small.
+// fitCaches shrinks caches of default size if there is little memory.
 func (f *mirrorFlags) fitCaches(memory int64) {
 	if caches := limits.Caches(memory); !f.cachesChosen() && f.historyCache+f.searchCache > caches {
 		f.searchCache = caches / 5

@@ -17,13 +17,13 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// minSessionKeyBytes is the length from which a key cannot be guessed.
+// minSessionKeyBytes is the minimal length of a key that resists guessing.
 const minSessionKeyBytes = 32
 
 const (
-	// thisMachine is the address that only programs of this machine reach.
+	// thisMachine is the address that is only reachable from this machine.
 	thisMachine = "127.0.0.1"
-	// defaultListen is where the server listens unless it is told.
+	// defaultListen is the default address to listen at.
 	defaultListen = thisMachine + ":8080"
 )
 
@@ -87,7 +87,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	return command
 }
 
-// defineServing defines the settings of a server, which doctor takes as well.
+// defineServing defines the settings of a server, which doctor accepts as well.
 func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	flags.define(set)
 	set.Var(newListenAddress(&flags.listen, defaultListen), "listen",
@@ -156,12 +156,11 @@ func warnOfReaders(logger *slog.Logger, files ...string) {
 	}
 }
 
-// redisLog takes what go-redis would print, such as connections that fail. It is
-// set for the whole process: the library knows no other way. Breakers keep it
-// from being much.
+// redisLog receives the messages of go-redis, such as failed connections. It is set for the whole
+// process, because the library supports nothing else. Circuit breakers limit its volume.
 type redisLog struct{ logger *slog.Logger }
 
-// Printf implements what go-redis logs to.
+// Printf implements the logger of go-redis.
 func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
 	l.logger.WarnContext(ctx, "Redis has trouble", "cause", fmt.Sprintf(format, v...))
 }
@@ -181,7 +180,7 @@ func (f serveFlags) sessionKey() ([]byte, error) {
 	return key, nil
 }
 
-// proxies are those whose word counts.
+// proxies returns the trusted proxies.
 func (f serveFlags) proxies() (forwarded.Proxies, error) {
 	proxies, err := forwarded.Parse(f.trustedProxies)
 	if err != nil {
@@ -190,7 +189,7 @@ func (f serveFlags) proxies() (forwarded.Proxies, error) {
 	return proxies, nil
 }
 
-// hosts returns the names that the Host header may have.
+// hosts returns the names accepted in the Host header.
 func (f serveFlags) hosts() ([]string, error) {
 	if f.publicURL == "" {
 		return f.allowedHosts, nil

@@ -14,10 +14,10 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// day is that of a token's life: nobody counts months in hours.
+// day is a unit of lifetimes, which package time lacks.
 const day = 24 * time.Hour
 
-// tokenFlags are what the commands about tokens have in common.
+// tokenFlags are common to the commands about tokens.
 type tokenFlags struct {
 	env  cli.Environment
 	file string
@@ -124,7 +124,7 @@ func (f *tokenFlags) newRevoke() *cobra.Command {
 	}
 }
 
-// lifetime is a flag of a time that may be counted in days.
+// lifetime is a duration flag that also accepts days.
 type lifetime time.Duration
 
 // String implements [pflag.Value].
@@ -138,7 +138,7 @@ func (l *lifetime) String() string {
 // Type implements [pflag.Value].
 func (l *lifetime) Type() string { return "time" }
 
-// maxLifetime keeps dates within what they are written in.
+// maxLifetime keeps dates within their format.
 const maxLifetime = 100 * 365 * day
 
 // Set implements [pflag.Value].

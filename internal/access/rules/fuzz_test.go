@@ -50,12 +50,12 @@ func FuzzRules(f *testing.F) {
 		for _, p := range principals {
 			for _, name := range names {
 				want := allowedPlainly(list, p, name)
-				if got := first.of(p).allows(name); got != want || second.of(p).allows(name) != want {
+				if got := first.answerFor(p).allows(name); got != want || second.answerFor(p).allows(name) != want {
 					t.Errorf("%+v, %q: %v, want %v", p, name, got, want)
 				}
 			}
 		}
-		if stranger := first.of(principals[1]); !public && slices.ContainsFunc(names, stranger.allows) {
+		if stranger := first.answerFor(principals[1]); !public && slices.ContainsFunc(names, stranger.allows) {
 			t.Error("somebody who fits no rule may read")
 		}
 	})
