@@ -5,8 +5,8 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// attributesChange reports whether any .gitattributes is other in two trees.
-// Folders that are the same are not read.
+// attributesChange reports whether any .gitattributes differs between two trees. It does not read
+// equal folders.
 func (c *comparison) attributesChange(base, head []repos.TreeEntry, seen map[[2]repos.ID]bool) (bool, error) {
 	before, _ := tree.AttributesFile(base)
 	after, _ := tree.AttributesFile(head)
@@ -38,7 +38,7 @@ func (c *comparison) attributesChange(base, head []repos.TreeEntry, seen map[[2]
 	return false, nil
 }
 
-// folderID is that of a folder; anything else has none.
+// folderID returns the id of a folder; the zero id for other entries.
 func folderID(e *repos.TreeEntry) repos.ID {
 	if !isFolder(e) {
 		return repos.ID{}
