@@ -115,7 +115,7 @@ func (f authenticationFlags) refuseOpenDoor(at endpoint) error {
 	}
 	return cli.Misused(fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
 		"--tokens FILE; or name an authorization server with --oauth-issuer; or listen on 127.0.0.1:8080 or a Unix "+
-		"socket; or, if all who can connect may read everything, start with --insecure-no-auth", exposed))
+		"socket; or, if all clients that can connect may read everything, start with --insecure-no-auth", exposed))
 }
 
 // audienceAt returns the configured audience, or else the address of the endpoint, which clients

@@ -117,8 +117,8 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 			"sessions")
 	flags.authentication.define(set)
 	set.StringVar(&flags.access, "access", "",
-		"file with the rules of who may read which repositories (YAML), followed as it changes; without it all "+
-			"who are let in may read everything")
+		"file with the rules for repositories (YAML), followed as it changes; without it all admitted clients may "+
+			"read everything")
 	flags.links.define(set)
 	flags.cache.define(set)
 }

@@ -110,7 +110,7 @@ func (f *tokenFlags) print(list []tokens.Entry, now time.Time) error {
 func (f *tokenFlags) newRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke NAME --tokens FILE",
-		Short: "Take a token out of the file, so that it lets nobody in any more",
+		Short: "Remove a token from the file, so that it is refused from now on",
 		Args:  cli.CountArguments(1, 1, "name the token that is to be revoked"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.file == "" {

@@ -32,7 +32,7 @@ func (mute) Printf(context.Context, string, ...any) {}
 
 const media = "application/x-tar"
 
-// unheard is told of the end of a build that nobody waits for.
+// unheard ignores the end of a build.
 func unheard() {}
 
 // content is the same for the same seed, and does not repeat.

@@ -1,6 +1,5 @@
-// Package forwarded finds out who sent a request that came through proxies. Anybody can
-// send an X-Forwarded-For, so that only what proxies of the operator have added to it is
-// believed.
+// Package forwarded determines the client of a request that came through proxies. Any client can send
+// X-Forwarded-For, so only the entries of the operator's proxies are trusted.
 package forwarded
 
 import (
@@ -10,13 +9,13 @@ import (
 	"strings"
 )
 
-// Socket stands in the list of proxies for whoever connects to a Unix socket.
+// Socket, in the list of proxies, means programs that connect to a Unix socket.
 const Socket = "unix"
 
-// maxHops bounds what is read of a header.
+// maxHops bounds the parsed entries of a header.
 const maxHops = 32
 
-// Proxies are those that are believed. The zero value believes nobody.
+// Proxies are the trusted proxies. The zero value trusts none.
 type Proxies struct {
 	networks []netip.Prefix
 	socket   bool
@@ -45,11 +44,10 @@ func Parse(list []string) (Proxies, error) {
 	return p, nil
 }
 
-// Client returns the address that a request came from, as host and port: remote is that of
-// the connection, and forwarded the values of X-Forwarded-For. Each proxy appends whom it
-// got the request from, so that the list is read from its end, up to the first that is no
-// proxy of the operator. What comes before that, anybody may have written. Where an entry
-// is no address the proxy that wrote it is the client.
+// Client returns the client's address as host and port: remote is that of the connection, and
+// forwarded the values of X-Forwarded-For. Each proxy appends the address of its own client, so the
+// list is read from its end, up to the first address that is no trusted proxy. Earlier entries may be
+// forged. If an entry is no address, the proxy that wrote it counts as the client.
 func (p Proxies) Client(remote string, forwarded []string) string {
 	if !p.believes(remote) {
 		return remote
@@ -68,7 +66,7 @@ func (p Proxies) Client(remote string, forwarded []string) string {
 	return remote
 }
 
-// believes reports whether a connection is one of a proxy. That of a Unix socket has no
+// believes reports whether a connection is that of a proxy. The connection of a Unix socket has no
 // address.
 func (p Proxies) believes(remote string) bool {
 	address, err := netip.ParseAddrPort(remote)

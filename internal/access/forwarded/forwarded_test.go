@@ -18,7 +18,7 @@ func TestClient(t *testing.T) {
 		// Nobody is believed.
 		{"", proxy, []string{client}, proxy},
 		{"", "@", []string{client}, "@"},
-		// Only who is named is.
+		// Only named proxies are.
 		{"10.0.0.0/8", proxy, []string{client}, client + ":0"},
 		{"10.0.0.1", proxy, []string{client}, client + ":0"},
 		{"10.0.0.2", proxy, []string{client}, proxy},

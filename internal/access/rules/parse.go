@@ -37,7 +37,7 @@ func parse(text []byte) ([]rule, error) {
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF) || err == nil && len(document.Content) == 0:
-		return nil, errors.New("the file is empty; write \"rules: []\" where nobody may read anything")
+		return nil, errors.New("the file is empty; write \"rules: []\" to forbid everything")
 	case err != nil:
 		return nil, yamlError(err)
 	}
@@ -76,7 +76,7 @@ func faultAt(node *yaml.Node, format string, values ...any) error {
 
 func (r *rule) read(node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
-		return faultAt(node, "a rule has keys: repositories, and who may read them")
+		return faultAt(node, "a rule has keys: repositories, and its principals, groups or scopes")
 	}
 	seen := make(set)
 	for i := 0; i < len(node.Content); i += 2 {
@@ -94,10 +94,10 @@ func (r *rule) read(node *yaml.Node) error {
 	case len(r.repositories) == 0:
 		return faultAt(node, "the rule has no repositories")
 	case !named && !r.anybody:
-		return faultAt(node, "the rule does not say who may read; name principals, groups or scopes, or write "+
+		return faultAt(node, "the rule has no condition; name principals, groups or scopes, or write "+
 			"\"anybody: true\"")
 	case named && r.anybody:
-		return faultAt(node, "the rule is for anybody, and for some; leave one of them out")
+		return faultAt(node, "the rule has \"anybody\" and a condition; leave one of them out")
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ var (
 
 // emptied replaces the content of a file when its only entry is removed: an empty file would be
 // refused, and the last token would stay valid.
-const emptied = "# no token lets anybody in\n"
+const emptied = "# no tokens\n"
 
 // privateMode is the mode of a new file: hashes are no secrets, but people's names may be.
 const privateMode = 0o600

@@ -100,7 +100,7 @@ func parse(text []byte) ([]Entry, error) {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 		if list = append(list, e); len(list) > maxTokens {
-			return nil, fmt.Errorf("there are more than %d tokens; revoke those that nobody needs", maxTokens)
+			return nil, fmt.Errorf("there are more than %d tokens; revoke unused ones", maxTokens)
 		}
 	}
 	return list, nil

@@ -296,7 +296,7 @@ func TestAPatchEndsWhenItsWriterDoes(t *testing.T) {
 
 // The sample repositories have what people and tools really write.
 func TestComparisonsOfSamplesAreGits(t *testing.T) {
-	root, err := filepath.Abs("../../testrepos")
+	root, err := filepath.Abs("../../../testrepos")
 	if err != nil {
 		t.Fatal(err)
 	}

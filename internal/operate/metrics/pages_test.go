@@ -51,7 +51,7 @@ var (
 // The dashboard asks for what there is, by labels that it has.
 func TestTheDashboardAsksForWhatThereIs(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("../../deploy/grafana/repomcp.json")
+	content, err := os.ReadFile("../../../deploy/grafana/repomcp.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func checkQuery(t *testing.T, there map[string][]string, query, legend string) {
 // docs/operate.md has all metrics of this program, and no others.
 func TestThePageHasAllMetrics(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("../../docs/operate.md")
+	content, err := os.ReadFile("../../../docs/operate.md")
 	if err != nil {
 		t.Fatal(err)
 	}

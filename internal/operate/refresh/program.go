@@ -54,7 +54,7 @@ func (p *program) call(ctx context.Context, m mirror) error {
 	command := exec.CommandContext(ctx, p.path, m.name)
 	command.Dir = m.folder
 	command.Env = append(os.Environ(), "REPOMCP_MIRROR="+m.folder, "REPOMCP_FETCHED="+fetched,
-		"GIT_TERMINAL_PROMPT=0") // nobody can answer
+		"GIT_TERMINAL_PROMPT=0") // there is no terminal
 	said := &tail{}
 	command.Stdout, command.Stderr = said, said
 	ownGroup(command)
