@@ -34,8 +34,8 @@ const (
 func (f *operatorFlags) define(set *pflag.FlagSet) {
 	f.set = set
 	set.StringVar(&f.token, flagOperatorToken, "",
-		"token that --admin-listen wants for all but /healthz and /readyz; better given as REPOMCP_ADMIN_TOKEN, or in "+
-			"a file (default: no authentication)")
+		"token that --admin-listen requires for all but /healthz and /readyz; preferably set by REPOMCP_ADMIN_TOKEN, "+
+			"or in a file (default: no authentication)")
 	set.StringVar(&f.tokenFile, flagOperatorTokenFile, "", "file with the token of --admin-token")
 }
 

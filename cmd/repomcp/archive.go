@@ -42,11 +42,11 @@ with the attributes of the commit applied. With --profile full it is the
 complete tree, without any attribute applied, and with --profile worktree that
 tree as git checkout writes it.
 
-With --format manifest.json it is the list of what the archive holds. With
---base it is only what differs from that revision, after a member
-.repomcp/manifest.json that says what is to be deleted first.
+With --format manifest.json it is a list of the archive's members. With
+--base it contains only the differences from that revision, after a member
+.repomcp/manifest.json that lists what to delete first.
 
-An output file appears only when the archive is whole.`,
+An output file appears only when the archive is complete.`,
 		Example: `  repomcp archive --root testrepos hello main -o hello.tar.gz
   repomcp archive --root testrepos hello v1.0.0 --prefix hello-1.0.0/ | tar tzf -
   repomcp archive --root testrepos hello main --path src --exclude '*.md' | tar tzf -`,
@@ -56,14 +56,14 @@ An output file appears only when the archive is whole.`,
 		},
 	}
 	set := command.Flags()
-	flags.define(set, "also take commits that no ref leads to")
+	flags.define(set, "also accept unreachable commits")
 	set.StringVar(&flags.format, "format", "", strings.Join(archive.FormatNames(), ", ")+
 		" (default: by the output's name, else tar.gz)")
 	for _, p := range archive.Parameters() {
 		set.Var(&optionFlag{p, &flags.options}, p.Name, p.Usage)
 	}
 	set.StringVarP(&flags.output, "output", "o", "-", "file to write, - for standard output")
-	set.BoolVar(&flags.dryRun, "dry-run", false, "only print how many entries and bytes of tar there would be")
+	set.BoolVar(&flags.dryRun, "dry-run", false, "only print the number of entries and bytes of the tar")
 	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
 	return command
 }

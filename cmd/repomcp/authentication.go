@@ -31,16 +31,17 @@ type authenticationFlags struct {
 
 func (f *authenticationFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.tokens, "tokens", "",
-		"file with the tokens that let clients in, as hashes; repomcp token new writes it, and changes are followed")
+		"file with the hashes of accepted tokens; repomcp token new writes it, and changes are followed")
 	set.StringVar(&f.issuer, "oauth-issuer", "",
-		"authorization server whose tokens (JWT) let clients in, such as https://login.example.com")
+		"authorization server whose tokens (JWT) are accepted, such as https://login.example.com")
 	set.StringVar(&f.audience, "oauth-audience", "",
-		"what tokens of the issuer have to be for (default: the MCP endpoint's address)")
-	set.StringVar(&f.scope, "oauth-scope", defaultScope, "scope that tokens of the issuer need; empty: none")
+		"required audience of the issuer's tokens (default: the MCP endpoint's address)")
+	set.StringVar(&f.scope, "oauth-scope", defaultScope, "required scope of the issuer's tokens; empty: none")
 	set.StringVar(&f.groupsClaim, "oauth-groups-claim", "groups",
 		"claim with the groups of the client; dots lead into objects: realm_access.roles")
 	set.BoolVar(&f.insecure, "insecure-no-auth", false,
-		"serve without authentication although other machines can connect: a proxy authenticates, or all clients may read all")
+		"serve without authentication although other machines can connect: a proxy authenticates, or all clients may "+
+			"read all")
 }
 
 // authentication holds a server's verifiers, which may be nil.

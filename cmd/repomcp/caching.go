@@ -27,9 +27,9 @@ type cacheFlags struct {
 }
 
 func (f *cacheFlags) define(set *pflag.FlagSet) {
-	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
+	set.StringVar(&f.dir, "cache-dir", "", "folder for cached archives, used by this process only")
 	set.Var(cli.NewSize(&f.bytes, 0), "cache-bytes",
-		"what the archives in --cache-dir may take; 0 makes each archive anew")
+		"limit of the archives in --cache-dir; 0 generates each archive again")
 	set.StringVar(&f.objects, "object-store", "",
 		"bucket that servers share archives in, as s3://BUCKET?region=REGION, or azblob://CONTAINER, gs://BUCKET and "+
 			"file:///DIR of builds with the tag cloud; needs --cache-bytes")

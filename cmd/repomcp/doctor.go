@@ -33,13 +33,13 @@ func newDoctor(env cli.Environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor --root DIR",
 		Short: "Tell what is wrong with mirrors, settings, tokens, rules, keys, clock, Redis and object storage",
-		Long: `Look at what a server with the same settings would work with, and print a line
+		Long: `Check what a server with the same settings depends on, and print a line
 for each check, the worst first: a fault is something that does not work, a
-warning something that will not for long, or not as well as it could.
+warning something that will fail soon, or could work better.
 
-Give the flags, the environment and the --config file that serve gets, and run it
-as the same user. A server may run meanwhile. Nothing is written but a small
-object in the cache folder and in the bucket, which is removed again.
+Use the flags, the environment and the --config file of serve, and run it
+as the same user. A server may run meanwhile. Doctor writes only a small
+object to the cache folder and to the bucket, and removes it.
 
 The exit code is 0 without faults, 1 with some, and 2 for a wrong command line.`,
 		Example: `  repomcp doctor --root /srv/git
@@ -53,7 +53,7 @@ The exit code is 0 without faults, 1 with some, and 2 for a wrong command line.`
 	}
 	defineServing(command.Flags(), &flags.serveFlags)
 	command.Flags().BoolVar(&flags.deep, "deep", false,
-		"also read all packs, loose objects and commit-graphs, and compare them with their checksums")
+		"also verify the checksums of all packs, loose objects and commit-graphs")
 	command.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON, with all findings")
 	return command
 }

@@ -27,13 +27,13 @@ func (f *limitFlags) define(set *pflag.FlagSet) {
 		"memory that the process stays within; 0: GOMEMLIMIT, else nine tenths of the container's, else half of the "+
 			"machine's")
 	set.IntVar(&f.streams, "max-streams", 0,
-		"archives and files that are sent at a time; 0: as memory allows, at most 2048")
+		"concurrent archives and files; 0: as memory allows, at most 2048")
 	set.IntVar(&f.calls, "max-calls", 0,
 		"searches, blames and other costly calls that run at a time; 0: 4 for each processor")
 	set.IntVar(&f.perRepository, "max-per-repository", 0,
-		"streams, and calls, that may be about one repository; 0: three quarters of all")
+		"concurrent streams, and calls, per repository; 0: three quarters of all")
 	set.IntVar(&f.share, "client-share", limits.DefaultShare,
-		"part of the memory, the streams, the calls and the queue that one client may have, in percent")
+		"share of memory, streams, calls and queue per client, in percent")
 	set.DurationVar(&f.patience, "queue-time", limits.DefaultPatience,
 		"how long a request waits for its turn before it is refused")
 }

@@ -39,8 +39,8 @@ func (f *linkFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.redis, "redis", "", "Redis that remembers used links for several servers, as redis://HOST:PORT/DB")
 	set.StringVar(&f.delivery, "delivery", "auto",
 		"of resources/stream: direct, url, or auto, which gives a URL to clients whose Accept admits no bytes")
-	set.DurationVar(&f.lifetime, "link-lifetime", 5*time.Minute, "how long links are good for")
-	set.BoolVar(&f.manyUses, "link-many-uses", false, "let a downloadUrl be used until it expires, not once")
+	set.DurationVar(&f.lifetime, "link-lifetime", 5*time.Minute, "lifetime of links")
+	set.BoolVar(&f.manyUses, "link-many-uses", false, "allow any number of uses of a downloadUrl until it expires")
 }
 
 // linking holds a server's links with their parts; empty if the address for links is unknown.

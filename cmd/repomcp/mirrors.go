@@ -51,10 +51,10 @@ func (f *rootFlags) define(set *pflag.FlagSet, unreachable string) {
 	set.StringVar(&f.root, "root", "", "folder of the git mirrors (required)")
 	set.BoolVar(&f.allowUnreachable, "allow-unreachable", false, unreachable)
 	set.StringSliceVar(&f.hideRefs, "hide-refs", nil,
-		"ref, or beginning of refs such as refs/pull, that is not served; with ! in front one that is (repeatable; as "+
-			"transfer.hideRefs of git, whose settings count first)")
+		"ref, or prefix of refs such as refs/pull, that is not served; with ! in front, one that is served (repeatable; "+
+			"as transfer.hideRefs of git, whose settings count first)")
 	set.StringSliceVar(&f.serveRefs, "serve-refs", nil,
-		"ref, or beginning of refs such as refs/heads, that alone is served unless it is hidden (repeatable; all "+
+		"ref, or prefix of refs such as refs/heads; only these are served unless hidden (repeatable; all "+
 			"without it)")
 }
 
@@ -94,7 +94,7 @@ type mirrorFlags struct {
 }
 
 func (f *mirrorFlags) define(set *pflag.FlagSet) {
-	f.rootFlags.define(set, "also serve commits that no ref leads to, by their id")
+	f.rootFlags.define(set, "also serve unreachable commits, by id")
 	set.Var(cli.NewSize(&f.readLimit, 4<<20), "read-limit",
 		"largest content of resources/read; larger ones need resources/stream")
 	set.Var(cli.NewSize(&f.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
@@ -112,17 +112,17 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.DurationVar(&f.rescan, "rescan", 10*time.Second,
 		"how often the folder is searched for new and deleted repositories")
 	set.StringVar(&f.fetchHook, "fetch-hook", "",
-		"program, or http(s) address, that has a mirror fetched when it is asked for and old; answers do not "+
+		"program, or http(s) address, that fetches an old mirror on demand; answers do not "+
 			"wait for it")
-	set.DurationVar(&f.fetchAge, "fetch-age", refresh.DefaultAge, "from which age on --fetch-hook is called")
+	set.DurationVar(&f.fetchAge, "fetch-age", refresh.DefaultAge, "age from which --fetch-hook is called")
 	set.BoolVar(&f.noEvents, "no-file-events", false,
 		"look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
 	set.IntVar(&f.maxSubscriptions, "max-subscriptions", 10_000,
-		"how many resources all clients together may watch")
+		"maximal number of subscriptions of all clients")
 	set.Var(cli.NewSize(&f.searchCache, search.DefaultCacheBytes), "search-cache",
 		"memory for the results of earlier code searches")
 	set.Var(cli.NewSize(&f.historyCache, defaultHistoryCache), "history-cache",
-		"memory for what is known of commits and paths: half of it for commit-graph files and which commits may be "+
+		"memory for data of commits and paths: half of it for commit-graph files and which commits may be "+
 			"read, a quarter for logs, blames and comparisons, a quarter for the parents of commits")
 	set.StringSliceVar(&f.tools, "tools", nil,
 		"tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")

@@ -63,7 +63,7 @@ The server speaks MCP on /mcp: Streamable HTTP in the versions from 2025-03-26
 to 2026-07-28, and resources/stream. Plain downloads are
 /archive/{repository}/{ref}.{format} and /raw/{repository}/{ref}/{path}, which
 can be resumed, and the lists /refs/{repository} and /repositories. It ends
-cleanly on SIGTERM: downloads that are under way may finish within
+cleanly on SIGTERM: running downloads may finish within
 --drain-timeout.`,
 		Example: `  repomcp serve --root /srv/git
   REPOMCP_ROOT=/srv/git repomcp serve --listen 127.0.0.1:9000
@@ -96,22 +96,22 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
 	flags.operator.define(set)
 	set.StringVar(&flags.tlsCert, "tls-cert", "",
-		"file with the certificate and its chain (PEM): HTTPS is served. SIGHUP has it read again")
+		"file with the certificate and its chain (PEM): HTTPS is served. SIGHUP reloads it")
 	set.StringVar(&flags.tlsKey, "tls-key", "", "file with the key of --tls-cert (PEM)")
 	set.StringVar(&flags.publicURL, "public-url", "",
 		"address under which clients reach the server, when it is another one")
 	set.StringSliceVar(&flags.allowedHosts, "allowed-host", nil,
-		"name that the Host header may have, besides localhost and the public URL's (repeatable)")
+		"additional name for the Host header, besides localhost and the public URL's (repeatable)")
 	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil,
 		"web origin whose pages may use the server, such as https://ide.example (repeatable)")
 	set.StringSliceVar(&flags.trustedProxies, "trusted-proxy", nil,
 		"address or network of a proxy whose X-Forwarded-For names the client, or unix for a Unix socket (repeatable)")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
-		"how long a client may take nothing of what is sent before it is dropped")
+		"how long a client may accept no bytes before it is dropped")
 	set.Var(cli.NewSize(&flags.minRate, 8<<10), "min-rate",
-		"bytes a second that a client has to take while others find the server full; the slowest is dropped first")
+		"minimal bytes per second of a client while the server is full; the slowest is dropped first")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
-		"connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
+		"maximal number of open connections; 0: half of the process's descriptors, at most 10000")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
 		"file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's "+
 			"sessions")

@@ -27,13 +27,13 @@ func newToken(env cli.Environment) *cobra.Command {
 	f := &tokenFlags{env: env}
 	command := &cobra.Command{
 		Use:   "token",
-		Short: "Make, list and revoke the tokens that let clients in",
-		Long: `Make, list and revoke the tokens of a server's --tokens file. It has hashes, from
-which no token can be made, with names, groups and dates; a server that runs
-follows its changes within seconds. The file is replaced, never written into, and
-what else is in it stays.`,
+		Short: "Create, list and revoke tokens of clients",
+		Long: `Create, list and revoke the tokens of a server's --tokens file. It contains hashes, from
+which no token can be derived, with names, groups and dates; a running server
+follows changes within seconds. The file is replaced atomically, and other lines
+stay.`,
 	}
-	command.PersistentFlags().StringVar(&f.file, "tokens", "", "file with the tokens (needed)")
+	command.PersistentFlags().StringVar(&f.file, "tokens", "", "file with the tokens (required)")
 	command.AddCommand(f.newNew(), f.newList(), f.newRevoke())
 	return command
 }
@@ -45,7 +45,7 @@ func (f *tokenFlags) newNew() *cobra.Command {
 	var life lifetime
 	command := &cobra.Command{
 		Use:   "new NAME --tokens FILE",
-		Short: "Make a token and print it, this once",
+		Short: "Create a token and print it once",
 		Long: `Make a token for somebody or something, by a name that logs will have, and print it.
 It is kept nowhere: who loses it gets another one.`,
 		Example: `  repomcp token new alice --tokens /etc/repomcp/tokens

@@ -138,4 +138,5 @@ func (f Format) Memory() int64 { return ownMemory + compressedMemory[f] }
 // with the engine.
 func (e *Engine) Scheduler() *workers.Scheduler { return e.sched }
 
+// Close ends the workers.
 func (e *Engine) Close() { e.sched.Close() }

@@ -59,23 +59,25 @@ type parameter struct {
 
 // parameters is the table of options, in canonical order.
 var parameters = []parameter{
-	repeated("path", "take only what this git pathspec matches", func(o *Options) *[]string { return &o.Paths }),
-	repeated("exclude", "leave out what this git pathspec matches", func(o *Options) *[]string { return &o.Exclude }),
+	repeated("path", "include only paths that this git pathspec matches",
+		func(o *Options) *[]string { return &o.Paths }),
+	repeated("exclude", "exclude paths that this git pathspec matches",
+		func(o *Options) *[]string { return &o.Exclude }),
 	single("prefix", "put this before every path; end it with / for a folder",
 		func(o *Options) *string { return &o.Prefix }),
-	single("strip", "take only what is in this folder, and leave its name out of the paths",
+	single("strip", "include only the contents of this folder, with paths relative to it",
 		func(o *Options) *string { return &o.Strip }),
 	single("profile",
 		"archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored; worktree: the "+
 			"complete tree as git checkout writes it",
 		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull, ProfileWorktree),
-	single("base", "write only what differs from this revision, with the list of what is to be deleted",
+	single("base", "write only the differences from this revision, with a list of deleted paths",
 		func(o *Options) *string { return &o.Base }),
 	single("delta",
 		"patch: with base, write modified files as what turns the old content into the new, where that is smaller; "+
 			"files: write them whole",
 		func(o *Options) *Delta { return &o.Delta }, DeltaFiles, DeltaPatch),
-	single("fallback", "full: write the whole archive where a difference from base cannot be had",
+	single("fallback", "full: write the whole archive if a delta is impossible",
 		func(o *Options) *string { return &o.Fallback }),
 	single("lfs",
 		"content: replace pointers of git-lfs (those of files with filter=lfs, and with profile=full all) by their "+

@@ -53,6 +53,7 @@ func NewRedisLeases(client redis.UniversalClient) *RedisLeases {
 	return &RedisLeases{client: client, breaker: newBreaker[bool]("leases"), life: leaseTime}
 }
 
+// Take implements [Leases].
 func (l *RedisLeases) Take(ctx context.Context, key Key) (func(), error) {
 	name, token := leasePrefix+key.String(), rand.Text()
 	acquired, err := l.do(ctx, func(ctx context.Context) (bool, error) {

@@ -126,8 +126,11 @@ func (s *Subscriptions) Unsubscribe(session, uri string) {
 type Bound int
 
 const (
+	// PerAddress is the share of one address.
 	PerAddress Bound = iota
+	// PerSession is [Options.PerSession].
 	PerSession
+	// Total is [Options.Total].
 	Total
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Socket, in the list of proxies, means programs that connect to a Unix socket.
+// Socket means, in the list of proxies, programs that connect to a Unix socket.
 const Socket = "unix"
 
 // maxHops bounds the parsed entries of a header.

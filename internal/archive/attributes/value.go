@@ -3,6 +3,7 @@ package attributes
 // State is the state of one attribute for one path (gitattributes(5)).
 type State byte
 
+// States of an attribute, with their notations.
 const (
 	Unspecified State = iota // not mentioned, or "!name"
 	Set                      // "name"

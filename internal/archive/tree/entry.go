@@ -43,8 +43,10 @@ func (b *Batch) Reset(source Source, limit int) {
 	b.entries, b.paths = b.entries[:0], b.paths[:0]
 }
 
+// Grow allocates room for n more entries.
 func (b *Batch) Grow(n int) { b.entries = slices.Grow(b.entries, n) }
 
+// Len returns the number of entries.
 func (b *Batch) Len() int { return len(b.entries) }
 
 // Full reports whether the batch has its maximal number of entries.

@@ -32,8 +32,8 @@ type ownCredentials struct {
 
 func (o *ownCredentials) define(set *pflag.FlagSet) {
 	set.StringVar(&o.authorization, "authorization", "",
-		"header of that name for the server's own origin; better given as REPOMCP_AUTHORIZATION")
-	set.StringVar(&o.token, "token", "", "token for the server; better given as REPOMCP_TOKEN, or by repomcp login")
+		"header of that name for the server's own origin; preferably set by REPOMCP_AUTHORIZATION")
+	set.StringVar(&o.token, "token", "", "token for the server; preferably set by REPOMCP_TOKEN, or by repomcp login")
 	set.StringVar(&o.tokenFile, "token-file", "", "file with the token for the server")
 }
 

@@ -48,15 +48,15 @@ type target struct {
 
 func (r *target) define(set *pflag.FlagSet) {
 	set.StringVar(&r.url, "url", "",
-		"the MCP endpoint, where it is not the first argument: https://, wss:// or stdio:COMMAND")
+		"the MCP endpoint, if it is not the first argument: https://, wss:// or stdio:COMMAND")
 	r.own.env = r.env
 	r.own.define(set)
-	set.StringVar(&r.protocol, "protocol", "", "revision of MCP to speak (default: the newest that both know)")
+	set.StringVar(&r.protocol, "protocol", "", "version of MCP (default: the newest common one)")
 	set.StringSliceVar(&r.origins, "origin", nil,
 		"origin besides the server's own that downloads may come from, as https://HOST (repeatable)")
-	set.Var(cli.NewSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
-	set.DurationVar(&r.idle, "idle-timeout", 0, "for how long the server may give nothing (default 1m30s)")
-	set.IntVar(&r.retries, "retries", defaultRetries, "how often in a row a request is sent again that failed")
+	set.Var(cli.NewSize(&r.maxBytes, 0), "max-bytes", "limit of a download; 0: none")
+	set.DurationVar(&r.idle, "idle-timeout", 0, "how long the server may send nothing useful (default 1m30s)")
+	set.IntVar(&r.retries, "retries", defaultRetries, "how often in a row a failed request is retried")
 	set.BoolVar(&r.json, "json", false, "print one JSON object per line")
 }
 

@@ -87,6 +87,7 @@ func lookup(name string) Charset {
 // maxCode is the maximal length of a code in bytes, with its escape sequence or byte order mark.
 const maxCode = 8
 
+// Encoder encodes the characters of one content.
 type Encoder struct {
 	charset  Charset
 	table    *charmap.Charmap // or nil
@@ -95,6 +96,7 @@ type Encoder struct {
 	code     [maxCode]byte
 }
 
+// NewEncoder returns an encoder for one content.
 func (c Charset) NewEncoder() *Encoder {
 	table, _ := c.encoding.(*charmap.Charmap)
 	return &Encoder{

@@ -59,6 +59,7 @@ type Server struct {
 	http     *http.Server
 }
 
+// New returns a server; [Server.Serve] starts it.
 func New(options Options) *Server {
 	s := &Server{options: options}
 	routes := http.NewServeMux()

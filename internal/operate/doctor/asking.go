@@ -118,7 +118,8 @@ func (e *examination) checkIssuer(ctx context.Context) {
 	}
 	count, err := issuer.Keys(ctx)
 	if err != nil {
-		e.fault(subject, strings.ReplaceAll(err.Error(), "\n", "; "), "clients with its tokens are refused until it answers")
+		e.fault(subject, strings.ReplaceAll(err.Error(), "\n", "; "),
+			"clients with its tokens are refused until it answers")
 		return
 	}
 	if count == 0 {
@@ -132,7 +133,8 @@ func (e *examination) checkIssuer(ctx context.Context) {
 func (e *examination) checkProxies(context.Context) {
 	for _, text := range e.TrustedProxies {
 		if network, err := netip.ParsePrefix(text); err == nil && network.Bits() == 0 {
-			e.warn("--trusted-proxy "+text, "any client can choose the address that is counted for it", "name the proxies alone")
+			e.warn("--trusted-proxy "+text, "any client can choose the address that is counted for it",
+				"name only the proxies")
 		}
 	}
 	if e.quiet() && len(e.TrustedProxies) > 0 {

@@ -60,8 +60,8 @@ func (e *examination) checkListening(ctx context.Context) {
 		if err != nil {
 			e.refuseAddress(subject, err)
 		} else if !isLocal(at.address) && at.danger != "" {
-			e.warn(subject, at.danger, "listen on 127.0.0.1, or let a proxy or a separate network decide which clients "+
-				"reach it")
+			e.warn(subject, at.danger, "listen on 127.0.0.1, or let a proxy or a separate network decide which "+
+				"clients reach it")
 		}
 	}
 	switch {
@@ -124,8 +124,8 @@ func (e *examination) checkHosts(context.Context) {
 	for _, host := range e.AllowedHosts {
 		_, isNumber := netip.ParseAddr(strings.Trim(host, "[]"))
 		if host == "" || strings.ContainsAny(host, "/*") || strings.Contains(host, ":") && isNumber != nil {
-			e.fault("--allowed-host "+host, "it is not a name, and no request has it", "write a name without scheme and "+
-				"port, such as git.example.com")
+			e.fault("--allowed-host "+host, "it is not a name, and no request has it", "write a name without scheme "+
+				"and port, such as git.example.com")
 		}
 	}
 	if e.quiet() {

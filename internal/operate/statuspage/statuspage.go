@@ -57,6 +57,7 @@ type Page struct {
 	policy   string
 }
 
+// New returns a page.
 func New(options Options) *Page {
 	sum := sha256.Sum256([]byte(style))
 	return &Page{

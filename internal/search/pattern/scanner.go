@@ -23,6 +23,7 @@ func Start() Position { return Position{Number: 1} }
 // line is a line that a matcher found; start is -1 if there are no more.
 type line struct{ start, end int }
 
+// Scanner iterates over the matching lines of a text.
 type Scanner struct {
 	pattern *Pattern
 	text    []byte

@@ -24,6 +24,7 @@ var (
 	ErrTooMany = errors.New("the braces of the pattern stand for too many patterns")
 )
 
+// Glob is a pattern of names or paths.
 type Glob struct {
 	alternatives []string
 	flags        wildmatch.Flags
