@@ -51,8 +51,8 @@ func (f *rootFlags) define(set *pflag.FlagSet, unreachable string) {
 	set.StringVar(&f.root, "root", "", "folder of the git mirrors (required)")
 	set.BoolVar(&f.allowUnreachable, "allow-unreachable", false, unreachable)
 	set.StringSliceVar(&f.hideRefs, "hide-refs", nil,
-		"ref, or prefix of refs such as refs/pull, that is not served; with ! in front, one that is served (repeatable; "+
-			"as transfer.hideRefs of git, whose settings count first)")
+		"ref, or prefix of refs such as refs/pull, that is not served; with ! in front, one that is served "+
+			"(repeatable; as transfer.hideRefs of git, whose settings count first)")
 	set.StringSliceVar(&f.serveRefs, "serve-refs", nil,
 		"ref, or prefix of refs such as refs/heads; only these are served unless hidden (repeatable; all "+
 			"without it)")
