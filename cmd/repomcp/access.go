@@ -8,7 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// checkAccess refuses flags that rules cannot go with.
+// checkAccess refuses flags that contradict access rules.
 func (f serveFlags) checkAccess() error {
 	if f.access == "" || !f.allowUnreachable {
 		return nil
@@ -17,8 +17,7 @@ func (f serveFlags) checkAccess() error {
 		"objects are borrowed from, which --access may forbid; leave one of them out"))
 }
 
-// accessRules reads the rules of who may read what. Nil lets all who are let in read
-// everything.
+// accessRules reads the access rules. Nil lets all admitted clients read everything.
 func (f serveFlags) accessRules() (*rules.Rules, error) {
 	if err := f.checkAccess(); err != nil || f.access == "" {
 		return nil, err

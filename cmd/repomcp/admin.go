@@ -17,13 +17,13 @@ import (
 	"github.com/repomcp/repomcp/internal/operate/telemetry"
 )
 
-// minOperatorToken is the length from which a token is hardly guessed.
+// minOperatorToken is the minimal length of a token that resists guessing.
 const minOperatorToken = 16
 
-// operatorFlags say what the admin listener wants of who asks.
+// operatorFlags define the authentication of the admin listener.
 type operatorFlags struct {
 	token, tokenFile string
-	set              *pflag.FlagSet // tells an empty token, which is a mistake, from none
+	set              *pflag.FlagSet // distinguishes an empty token, which is a mistake, from none
 }
 
 const (
@@ -34,17 +34,17 @@ const (
 func (f *operatorFlags) define(set *pflag.FlagSet) {
 	f.set = set
 	set.StringVar(&f.token, flagOperatorToken, "",
-		"token that --admin-listen wants for all but /healthz and /readyz; better given as REPOMCP_ADMIN_TOKEN, or in "+
-			"a file (default: all who can connect are let in)")
+		"token that --admin-listen requires for all but /healthz and /readyz; preferably set by REPOMCP_ADMIN_TOKEN, "+
+			"or in a file (default: no authentication)")
 	set.StringVar(&f.tokenFile, flagOperatorTokenFile, "", "file with the token of --admin-token")
 }
 
-// wanted reports whether a token is wanted.
+// wanted reports whether a token is configured.
 func (f operatorFlags) wanted() bool {
 	return f.set.Changed(flagOperatorToken) || f.set.Changed(flagOperatorTokenFile)
 }
 
-// read returns the token; "" where none is wanted.
+// read returns the token; "" if none is configured.
 func (f operatorFlags) read() (string, error) {
 	flag, token := flagOperatorToken, f.token
 	switch {
@@ -68,14 +68,14 @@ func (f operatorFlags) read() (string, error) {
 	return token, nil
 }
 
-// administration is what the operator asks, and what is sent to a collector; empty
-// where there is neither a listener for it nor a collector.
+// administration is the admin listener with its metrics, and the telemetry; empty without a
+// listener and a collector.
 type administration struct {
 	listener  net.Listener
 	metrics   *metrics.Metrics
 	telemetry *telemetry.Telemetry
-	token     string // that the listener wants; "" for none
-	reach     reach
+	token     string // required by the listener; "" for none
+	reach     endpoint
 	logger    *slog.Logger
 }
 
@@ -91,8 +91,8 @@ func newAdministration(
 	if err := a.startTelemetry(settings); err != nil || listener == nil {
 		return a, err
 	}
-	if a.reach = reachOf("http", listener.Addr()); a.reach.everybody && token == "" {
-		logger.Warn("other machines can connect to the admin listener, which asks nobody who they are; it tells the " +
+	if a.reach = endpointAt("http", listener.Addr()); a.reach.external && token == "" {
+		logger.Warn("other machines can connect to the admin listener, which has no authentication; it tells the " +
 			"names of all repositories. Give it a token with --admin-token-file")
 	}
 	return a, nil
@@ -110,14 +110,14 @@ func (a *administration) startTelemetry(settings *telemetry.Settings) (err error
 	return err
 }
 
-// close sends what is left.
+// close sends the remaining telemetry.
 func (a *administration) close() {
 	if a.telemetry != nil {
 		a.telemetry.Close()
 	}
 }
 
-// observer is who counts, and makes traces.
+// observer returns the collectors of metrics and traces.
 func (a *administration) observer() (all httpx.Observers) {
 	if a.metrics != nil {
 		all = append(all, a.metrics)
@@ -128,8 +128,8 @@ func (a *administration) observer() (all httpx.Observers) {
 	return all
 }
 
-// serve answers the operator until stop is called, also while downloads finish after
-// the end of ctx. Then the server is not ready.
+// serve serves the operator until stop is called, even while downloads finish after the end of ctx.
+// The server is then reported as not ready.
 func (a *administration) serve(
 	ctx context.Context, hosts []string, sources metrics.Sources, faults func() map[string]error,
 ) (stop func()) {

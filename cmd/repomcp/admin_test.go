@@ -104,7 +104,7 @@ func awaitMetrics(t *testing.T, p *process, admin string, want []string) {
 	}
 }
 
-// While downloads finish nobody else is sent here, and the operator can watch.
+// While downloads finish the server is not ready, and the operator can still read metrics.
 func TestADrainingServerIsNotReady(t *testing.T) {
 	gittest.Long(t)
 	root, _ := bulkyRoot(t)

@@ -43,11 +43,11 @@ with the attributes of the commit applied. With --profile full it is the
 complete tree, without any attribute applied, and with --profile worktree that
 tree as git checkout writes it.
 
-With --format manifest.json it is the list of what the archive holds. With
---base it is only what differs from that revision, after a member
-.repomcp/manifest.json that says what is to be deleted first.
+With --format manifest.json it is a list of the archive's members. With
+--base it contains only the differences from that revision, after a member
+.repomcp/manifest.json that lists what to delete first.
 
-An output file appears only when the archive is whole.`,
+An output file appears only when the archive is complete.`,
 		Example: `  repomcp archive --root testrepos hello main -o hello.tar.gz
   repomcp archive --root testrepos hello v1.0.0 --prefix hello-1.0.0/ | tar tzf -
   repomcp archive --root testrepos hello main --path src --exclude '*.md' | tar tzf -`,
@@ -57,19 +57,19 @@ An output file appears only when the archive is whole.`,
 		},
 	}
 	set := command.Flags()
-	flags.define(set, "also take commits that no ref leads to")
+	flags.define(set, "also accept unreachable commits")
 	set.StringVar(&flags.format, "format", "", strings.Join(archive.FormatNames(), ", ")+
 		" (default: by the output's name, else tar.gz)")
 	for _, p := range archive.Parameters() {
 		set.Var(&optionFlag{p, &flags.options}, p.Name, p.Usage)
 	}
 	set.StringVarP(&flags.output, "output", "o", "-", "file to write, - for standard output")
-	set.BoolVar(&flags.dryRun, "dry-run", false, "only print how many entries and bytes of tar there would be")
+	set.BoolVar(&flags.dryRun, "dry-run", false, "only print the number of entries and bytes of the tar")
 	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
 	return command
 }
 
-// optionFlag is an option of an archive as a flag.
+// optionFlag is a flag for an archive option.
 type optionFlag struct {
 	parameter archive.Parameter
 	options   *archive.Options
@@ -78,10 +78,10 @@ type optionFlag struct {
 // Set implements [pflag.Value].
 func (f *optionFlag) Set(value string) error { return f.options.Set(f.parameter.Name, value) }
 
-// String implements [pflag.Value]: the default, which is none.
+// String implements [pflag.Value]: the default, which is empty.
 func (f *optionFlag) String() string { return "" }
 
-// Type implements [pflag.Value]: what the help says of the value.
+// Type implements [pflag.Value]: the kind of value in the help.
 func (f *optionFlag) Type() string {
 	if f.parameter.Repeat {
 		return "strings"
@@ -166,8 +166,8 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	return warnOfEncodings(c.Context(), env.Stderr, plan)
 }
 
-// warnOfEncodings says which files stay UTF-8 that should not. It reads folders, which
-// comes after the archive since that may be piped to a program that waits for it.
+// warnOfEncodings warns of files that stay UTF-8 because their encoding is unknown. It reads
+// folders, and runs after the archive, because a program may be waiting for the archive on a pipe.
 func warnOfEncodings(ctx context.Context, w io.Writer, plan *archive.Plan) error {
 	names, _, err := plan.UnknownEncodings(ctx)
 	for _, name := range names {
@@ -177,14 +177,13 @@ func warnOfEncodings(ctx context.Context, w io.Writer, plan *archive.Plan) error
 	return err
 }
 
-// isAbsent reports whether the error says that something is not there, and not that it
-// is damaged.
+// isAbsent reports whether the error means that something does not exist, as opposed to damage.
 func isAbsent(err error) bool {
 	return errors.Is(err, git.ErrNotFound) && !errors.Is(err, git.ErrCorrupt)
 }
 
 func noRepository(root, name string, known []string) error {
-	const most = 20 // fit on a screen
+	const most = 20 // fits on a screen
 	hint := cli.DidYouMean(name, known)
 	if hint == "" && len(known) <= most {
 		hint = " There are " + strings.Join(known, ", ")
@@ -194,7 +193,7 @@ func noRepository(root, name string, known []string) error {
 
 func noRevision(repository string, snapshot *git.Snapshot, revision string) error {
 	var known []string
-	refs, _ := snapshot.Refs() // without them nothing is suggested
+	refs, _ := snapshot.Refs() // on errors nothing is suggested
 	for _, ref := range refs {
 		name := ref.Name
 		if !strings.HasPrefix(revision, "refs/") {

@@ -16,10 +16,10 @@ import (
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
-// defaultScope is what a token of an issuer has to be for.
+// defaultScope is the default of the required scope.
 const defaultScope = "repomcp:read"
 
-// authenticationFlags are how a server finds out who asks.
+// authenticationFlags define how a server authenticates clients.
 type authenticationFlags struct {
 	tokens      string
 	issuer      string
@@ -31,28 +31,29 @@ type authenticationFlags struct {
 
 func (f *authenticationFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.tokens, "tokens", "",
-		"file with the tokens that let clients in, as hashes; repomcp token new writes it, and changes are followed")
+		"file with the hashes of accepted tokens; repomcp token new writes it, and changes are followed")
 	set.StringVar(&f.issuer, "oauth-issuer", "",
-		"authorization server whose tokens (JWT) let clients in, such as https://login.example.com")
+		"authorization server whose tokens (JWT) are accepted, such as https://login.example.com")
 	set.StringVar(&f.audience, "oauth-audience", "",
-		"what tokens of the issuer have to be for (default: the MCP endpoint's address)")
-	set.StringVar(&f.scope, "oauth-scope", defaultScope, "scope that tokens of the issuer need; empty: none")
+		"required audience of the issuer's tokens (default: the MCP endpoint's address)")
+	set.StringVar(&f.scope, "oauth-scope", defaultScope, "required scope of the issuer's tokens; empty: none")
 	set.StringVar(&f.groupsClaim, "oauth-groups-claim", "groups",
-		"claim with the groups of who asks; dots lead into objects: realm_access.roles")
+		"claim with the groups of the client; dots lead into objects: realm_access.roles")
 	set.BoolVar(&f.insecure, "insecure-no-auth", false,
-		"ask nobody who they are although other machines can connect: something in front does, or all may read all")
+		"serve without authentication although other machines can connect: a proxy authenticates, or all clients may "+
+			"read all")
 }
 
-// authentication is that of a server and its parts, which may be nil.
+// authentication holds a server's verifiers, which may be nil.
 type authentication struct {
 	httpx.Authentication
 	tokens *tokens.Store
 	issuer *oauth.Issuer
 }
 
-// open reads the tokens. Clients reach the server at the public URL or, without one, where
-// it listens.
-func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logger) (*authentication, error) {
+// open reads the tokens. Clients reach the server at the public URL or, without one, at the
+// listener.
+func (f authenticationFlags) open(publicURL string, at endpoint, logger *slog.Logger) (*authentication, error) {
 	a := new(authentication)
 	if err := f.check(publicURL, at); err != nil || !f.asks() {
 		return a, err
@@ -88,17 +89,17 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 	return a, nil
 }
 
-// asks reports whether clients have to say who they are.
+// asks reports whether clients must authenticate.
 func (f authenticationFlags) asks() bool { return f.tokens != "" || f.issuer != "" }
 
-// check refuses what the flags cannot mean, whatever is in the files that they name.
-func (f authenticationFlags) check(publicURL string, at reach) error {
+// check refuses contradictory flags, without reading the files that they name.
+func (f authenticationFlags) check(publicURL string, at endpoint) error {
 	switch {
 	case !f.asks():
 		return f.refuseOpenDoor(at)
 	case f.insecure:
-		return cli.Misused(errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
-			"everybody: leave out the one or the others"))
+		return cli.Misused(errors.New("--insecure-no-auth turns authentication off, and --tokens and --oauth-issuer " +
+			"turn it on: leave out the one or the others"))
 	case f.issuer != "":
 		_, err := f.audienceAt(publicURL, at)
 		return err
@@ -107,25 +108,26 @@ func (f authenticationFlags) check(publicURL string, at reach) error {
 	}
 }
 
-// refuseOpenDoor refuses to let other machines in unasked, unless that is wanted.
-func (f authenticationFlags) refuseOpenDoor(at reach) error {
-	if !at.everybody || f.insecure {
+// refuseOpenDoor refuses to admit other machines without authentication, unless that is explicitly
+// allowed.
+func (f authenticationFlags) refuseOpenDoor(at endpoint) error {
+	if !at.external || f.insecure {
 		return nil
 	}
 	return cli.Misused(fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
 		"--tokens FILE; or name an authorization server with --oauth-issuer; or listen on 127.0.0.1:8080 or a Unix "+
-		"socket; or, if all who can connect may read everything, start with --insecure-no-auth", exposed))
+		"socket; or, if all clients that can connect may read everything, start with --insecure-no-auth", exposed))
 }
 
-// audienceAt is the address of the endpoint, which is what clients ask the issuer for a
-// token for (RFC 8707), unless the operator names another one.
-func (f authenticationFlags) audienceAt(publicURL string, at reach) (string, error) {
+// audienceAt returns the configured audience, or else the address of the endpoint, which clients
+// name to the issuer when they request a token (RFC 8707).
+func (f authenticationFlags) audienceAt(publicURL string, at endpoint) (string, error) {
 	switch {
 	case f.audience != "":
 		return f.audience, nil
 	case publicURL != "":
 		return strings.TrimSuffix(publicURL, "/") + "/mcp", nil
-	case at.everybody || at.socket != "":
+	case at.external || at.socket != "":
 		return "", cli.Misused(errors.New("--oauth-issuer needs --public-url, the address under which clients reach " +
 			"the server: tokens name it as their audience. Where they name something else, give --oauth-audience"))
 	default:
@@ -133,5 +135,5 @@ func (f authenticationFlags) audienceAt(publicURL string, at reach) (string, err
 	}
 }
 
-// asks reports whether clients have to say who they are.
+// asks reports whether clients must authenticate.
 func (a *authentication) asks() bool { return a.Verifier != nil }

@@ -15,8 +15,8 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// faultInterval is how often new faults of the cache are logged: one line for
-// all of them, since a store that is away fails every request.
+// faultInterval is the interval at which new faults of the cache are logged, in one line: an
+// unavailable store fails every request.
 const faultInterval = time.Minute
 
 type cacheFlags struct {
@@ -27,9 +27,9 @@ type cacheFlags struct {
 }
 
 func (f *cacheFlags) define(set *pflag.FlagSet) {
-	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
+	set.StringVar(&f.dir, "cache-dir", "", "folder for cached archives, used by this process only")
 	set.Var(cli.NewSize(&f.bytes, 0), "cache-bytes",
-		"what the archives in --cache-dir may take; 0 makes each archive anew")
+		"limit of the archives in --cache-dir; 0 generates each archive again")
 	set.StringVar(&f.objects, "object-store", "",
 		"bucket that servers share archives in, as s3://BUCKET?region=REGION, or azblob://CONTAINER, gs://BUCKET and "+
 			"file:///DIR of builds with the tag cloud; needs --cache-bytes")
@@ -38,7 +38,7 @@ func (f *cacheFlags) define(set *pflag.FlagSet) {
 			"s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
 }
 
-// check refuses combinations that have no meaning.
+// check refuses contradictory flags.
 func (f cacheFlags) check() error {
 	switch {
 	case f.bytes > 0 && f.dir == "":
@@ -54,7 +54,7 @@ func (f cacheFlags) check() error {
 	}
 }
 
-// ownLinks returns the flags of links. Redis may be there for the cache only.
+// ownLinks returns the flags of links. Redis may be configured only for the cache.
 func (f serveFlags) ownLinks() linkFlags {
 	if f.publicURL == "" && f.cache.objects != "" {
 		f.links.redis = ""
@@ -62,7 +62,7 @@ func (f serveFlags) ownLinks() linkFlags {
 	return f.links
 }
 
-// caching is the cache of archives and its parts; empty where it is off.
+// caching is the cache of archives with its parts; empty if disabled.
 type caching struct {
 	cache   *cache.Cache
 	disk    *cache.Disk
@@ -99,8 +99,8 @@ func (f cacheFlags) open(ctx context.Context, redisURL string, logger *slog.Logg
 	return c, nil
 }
 
-// openDisk returns nil for a folder that cannot be used: archives are then made
-// anew, which is what the cache does for any fault of the disk.
+// openDisk returns nil for an unusable folder: archives are then generated each time, as after any
+// fault of the disk.
 func (c *caching) openDisk(f cacheFlags) *cache.Disk {
 	disk, err := cache.OpenDisk(f.dir, f.bytes)
 	if err != nil {
@@ -135,13 +135,13 @@ func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects
 	case errors.Is(err, cache.ErrInsecure):
 		return nil, cli.Misused(fmt.Errorf("--object-store-public: %w", err))
 	case err != nil:
-		// Credentials may come later.
+		// Credentials may become available later.
 		c.logger.Warn("clients are not redirected as long as no URL can be signed", "error", err)
 	}
 	return objects, nil
 }
 
-// watch logs new faults until ctx ends. Clients do not notice them.
+// watch logs new faults until ctx ends. They do not affect clients.
 func (c *caching) watch(ctx context.Context) {
 	if c.cache == nil {
 		return
@@ -152,7 +152,7 @@ func (c *caching) watch(ctx context.Context) {
 	}
 }
 
-// logFaults logs the counts if there are more faults than were known.
+// logFaults logs the counts if there are new faults.
 func (c *caching) logFaults(known int64) int64 {
 	s := c.cache.Stats()
 	faults := s.DiskFaults + s.Damaged + s.UploadFaults + s.RemoteFaults + s.RemoteDamaged + s.LeaseFaults
@@ -162,7 +162,7 @@ func (c *caching) logFaults(known int64) int64 {
 	return faults
 }
 
-// close ends the builds, and then what they use.
+// close ends the builds, and then their resources.
 func (c *caching) close() error {
 	var failed []error
 	if c.cache != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// certificate is that of the server, from two files. It may be read again while it
-// is used.
+// certificate is the server's certificate, from two files. It may be reloaded while in use.
 type certificate struct {
 	certFile, keyFile string
 	current           atomic.Pointer[tls.Certificate]
@@ -24,7 +23,7 @@ func (f serveFlags) checkCertificate() error {
 	return cli.Misused(errors.New("--tls-cert and --tls-key go together: the certificate with its chain, and its key"))
 }
 
-// certificate loads the files; nil where there are none.
+// certificate loads the files; it returns nil if there are none.
 func (f serveFlags) certificate() (*certificate, error) {
 	if err := f.checkCertificate(); err != nil || f.tlsCert == "" {
 		return nil, err
@@ -36,8 +35,7 @@ func (f serveFlags) certificate() (*certificate, error) {
 	return c, nil
 }
 
-// reload reads both files. When they do not fit together the certificate stays what
-// it was.
+// reload reads both files. If they do not match, the previous certificate stays.
 func (c *certificate) reload() error {
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
@@ -47,7 +45,7 @@ func (c *certificate) reload() error {
 	return nil
 }
 
-// config is nil without a certificate.
+// config returns nil without a certificate.
 func (c *certificate) config() *tls.Config {
 	if c == nil {
 		return nil

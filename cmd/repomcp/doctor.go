@@ -19,7 +19,7 @@ import (
 	"github.com/repomcp/repomcp/internal/tools"
 )
 
-// errUnwell makes the process end with 1; the report has said why.
+// errUnwell makes the process exit with 1; the report has already explained why.
 var errUnwell = errors.New("there are faults")
 
 type doctorFlags struct {
@@ -33,13 +33,13 @@ func newDoctor(env cli.Environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor --root DIR",
 		Short: "Tell what is wrong with mirrors, settings, tokens, rules, keys, clock, Redis and object storage",
-		Long: `Look at what a server with the same settings would work with, and print a line
+		Long: `Check what a server with the same settings depends on, and print a line
 for each check, the worst first: a fault is something that does not work, a
-warning something that will not for long, or not as well as it could.
+warning something that will fail soon, or could work better.
 
-Give the flags, the environment and the --config file that serve gets, and run it
-as the same user. A server may run meanwhile. Nothing is written but a small
-object in the cache folder and in the bucket, which is removed again.
+Use the flags, the environment and the --config file of serve, and run it
+as the same user. A server may run meanwhile. Doctor writes only a small
+object to the cache folder and to the bucket, and removes it.
 
 The exit code is 0 without faults, 1 with some, and 2 for a wrong command line.`,
 		Example: `  repomcp doctor --root /srv/git
@@ -53,7 +53,7 @@ The exit code is 0 without faults, 1 with some, and 2 for a wrong command line.`
 	}
 	defineServing(command.Flags(), &flags.serveFlags)
 	command.Flags().BoolVar(&flags.deep, "deep", false,
-		"also read all packs, loose objects and commit-graphs, and compare them with their checksums")
+		"also verify the checksums of all packs, loose objects and commit-graphs")
 	command.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON, with all findings")
 	return command
 }
@@ -68,7 +68,7 @@ func examine(c *cobra.Command, env cli.Environment, flags doctorFlags, refused e
 	if refused != nil {
 		settings.Refused = append(settings.Refused, refused)
 	}
-	redis.SetLogger(redisLog{slog.New(slog.DiscardHandler)}) // a finding says what it would
+	redis.SetLogger(redisLog{slog.New(slog.DiscardHandler)}) // a finding reports it
 	report := doctor.Examine(c.Context(), settings)
 	write := report.WriteText
 	if flags.asJSON {
@@ -83,7 +83,7 @@ func examine(c *cobra.Command, env cli.Environment, flags doctorFlags, refused e
 	return nil
 }
 
-// writeJSON writes a value for programs, and for people who look at it.
+// writeJSON writes an indented JSON value.
 func writeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -91,8 +91,8 @@ func writeJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// refusals are for what a server ends with as soon as it has its settings. What is in
-// the files that they name is for package doctor.
+// refusals check the settings that make a server exit at once. The content of the files that they
+// name is checked by package doctor.
 var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { _, _, err := newLogger(io.Discard, f.mirrorFlags); return err },
 	func(f serveFlags) error { _, err := f.hosts(); return err },
@@ -103,44 +103,44 @@ var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { return archive.CheckLevel(f.level) },
 	func(f serveFlags) error { _, err := f.chooseTools(tools.Options{}); return err },
 	serveFlags.checkCertificate,
-	func(f serveFlags) error { return f.authentication.check(f.publicURL, f.intendedReach()) },
+	func(f serveFlags) error { return f.authentication.check(f.publicURL, f.intendedEndpoint()) },
 	serveFlags.checkAccess,
 	func(f serveFlags) error { return f.checkFetchAge() },
 	func(f serveFlags) error { _, err := f.proxies(); return err },
 }
 
-// intendedReach is how clients could connect if the server listened. A listener that
-// nobody understands is for package doctor.
-func (f serveFlags) intendedReach() reach {
+// intendedEndpoint returns how clients could connect if the server listened. Package doctor checks an
+// invalid address.
+func (f serveFlags) intendedEndpoint() endpoint {
 	at := "http"
 	if f.tlsCert != "" {
 		at = "https"
 	}
 	if path, ok := strings.CutPrefix(f.listen, unixPrefix); ok {
-		return reachOf(at, &net.UnixAddr{Name: path, Net: "unix"})
+		return endpointAt(at, &net.UnixAddr{Name: path, Net: "unix"})
 	}
 	address, err := net.ResolveTCPAddr("tcp", f.listen)
 	if err != nil {
-		return reach{}
+		return endpoint{}
 	}
 	if address.IP == nil {
 		address.IP = net.IPv6unspecified
 	}
-	return reachOf(at, address)
+	return endpointAt(at, address)
 }
 
-// asking is how a server finds out who asks. The audience is "" where it is not known.
-func (f serveFlags) asking(at reach) doctor.Asking {
+// asking returns the server's authentication settings. The audience is "" if unknown.
+func (f serveFlags) asking(at endpoint) doctor.Asking {
 	a := doctor.Asking{Tokens: f.authentication.tokens, Issuer: f.authentication.issuer, Access: f.access}
 	if a.Issuer != "" {
-		a.Audience, _ = f.authentication.audienceAt(f.publicURL, at) // why is among the refusals
+		a.Audience, _ = f.authentication.audienceAt(f.publicURL, at) // an error is among the refusals
 	}
 	return a
 }
 
-// examined are the settings of a server as its doctor wants them.
+// examined returns the settings of a server for its doctor.
 func (f serveFlags) examined(env cli.Environment) doctor.Settings {
-	budget, at := f.limiting.budget(env), f.intendedReach()
+	budget, at := f.limiting.budget(env), f.intendedEndpoint()
 	f.fitCaches(budget)
 	s := doctor.Settings{
 		Asking: f.asking(at), Exposure: warningOf(f, at, f.authentication.asks()), TrustedProxies: f.trustedProxies,

@@ -168,8 +168,8 @@ func (k *kept) ask(url string) (*http.Response, error) {
 	return response, errors.Join(err, response.Body.Close())
 }
 
-// TestSIGTERMUnderAHundredStreams has all clients that a server has at its end: nobody
-// is sent there any more, connections end in order, and each download is whole.
+// TestSIGTERMUnderAHundredStreams stops a server with all kinds of clients: it is not ready any more,
+// connections end in order, and each download is complete.
 func TestSIGTERMUnderAHundredStreams(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()

@@ -42,8 +42,8 @@ func startAt(t *testing.T, stderr *os.File, root string, flags ...string) *proce
 	return nil
 }
 
-// TestALogThatCannotBeWrittenEndsNothing has the disk of the log full, and who read it
-// gone: the kernel ends a process with a signal that writes to such a pipe.
+// TestALogThatCannotBeWrittenEndsNothing fills the disk of the log, and closes the pipe that reads it:
+// the kernel sends a fatal signal to a process that writes to such a pipe.
 func TestALogThatCannotBeWrittenEndsNothing(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

@@ -69,7 +69,7 @@ func programs(t *testing.T, names ...string) map[string]string {
 	return found
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -148,9 +148,9 @@ func (s *server) answered(t *testing.T) (n int) {
 	return n
 }
 
-// stalled is how many connections of a replica have bytes that nobody takes, as the
-// kernel sees it. It asks for the network of its own thread: that of the process is
-// that of its first thread, which another test may have put into another one.
+// stalled returns the number of a replica's connections with unread bytes, according to the kernel. It
+// reads the network namespace of its own thread: that of the process is that of its first thread,
+// which another test may have changed.
 func (s *server) stalled(t *testing.T) (n int) {
 	t.Helper()
 	table, err := os.ReadFile("/proc/thread-self/net/tcp") // see proc_pid_net(5)

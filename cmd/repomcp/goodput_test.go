@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A server that is asked for ten times as much as it can do still does four fifths of it;
-// and who reads slowly does not make others wait.
+// A server with ten times its possible load keeps four fifths of its throughput, and slow readers do
+// not delay others.
 func TestOverloadKeepsGoodput(t *testing.T) {
 	if os.Getenv("REPOMCP_SOAK") != "1" {
 		t.Skip("it measures, and wants a quiet machine: set REPOMCP_SOAK=1")

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// reach is how clients can connect to a listener.
-type reach struct {
-	// base is an address that works, as the beginning of URLs.
+// endpoint describes how clients can connect to a listener.
+type endpoint struct {
+	// base is a working address, as the prefix of URLs.
 	base string
-	// names are what the Host header may have beside the loopback names and
-	// what the operator allows.
+	// names are accepted in the Host header, besides loopback names and those that the operator
+	// allows.
 	names []string
-	// everybody says that other machines can connect.
-	everybody bool
-	// socket is the path of a Unix socket, which base does not tell.
+	// external reports that other machines can connect.
+	external bool
+	// socket is the path of a Unix socket, which base does not contain.
 	socket string
 }
 
-// shown is where the listener is.
-func (r reach) shown() string {
+// shown returns the address of the listener.
+func (r endpoint) shown() string {
 	if r.socket != "" {
 		return unixPrefix + r.socket
 	}
@@ -39,18 +39,18 @@ func scheme(cert *certificate) string {
 	return "https"
 }
 
-// reachOf finds the addresses of a listener. On the loopback interface only its
-// own names are served: pages of other sites may make their names mean it.
-// Otherwise those of this machine are, by which no page can name another one.
-func reachOf(scheme string, address net.Addr) reach {
+// endpointAt returns the addresses of a listener. On the loopback interface it accepts only loopback
+// names, because pages of other sites can make their own names resolve to it. Otherwise it accepts
+// the names of this machine, which no page can claim.
+func endpointAt(scheme string, address net.Addr) endpoint {
 	if isUnix(address) {
-		return reach{base: scheme + "://localhost", socket: address.String()}
+		return endpoint{base: scheme + "://localhost", socket: address.String()}
 	}
 	at, err := netip.ParseAddrPort(address.String())
 	if err != nil || at.Addr().IsLoopback() {
-		return reach{base: scheme + "://" + address.String()}
+		return endpoint{base: scheme + "://" + address.String()}
 	}
-	r := reach{everybody: true, names: machineNames()}
+	r := endpoint{external: true, names: machineNames()}
 	host := at.Addr().Unmap()
 	if host.IsUnspecified() {
 		host = netip.IPv6Loopback()
@@ -62,7 +62,7 @@ func reachOf(scheme string, address net.Addr) reach {
 	return r
 }
 
-// machineNames returns the names and addresses that this machine knows of itself.
+// machineNames returns the machine's own names and addresses.
 func machineNames() []string {
 	var names []string
 	if name, err := os.Hostname(); err == nil {
@@ -75,7 +75,7 @@ func machineNames() []string {
 	return names
 }
 
-// firstAddress returns the address to print: one of IPv4 if there is one.
+// firstAddress returns the address to print, preferably IPv4.
 func firstAddress() (first netip.Addr, ok bool) {
 	for _, address := range addresses() {
 		if address.IsLoopback() || address.IsLinkLocalUnicast() {
@@ -88,7 +88,6 @@ func firstAddress() (first netip.Addr, ok bool) {
 	return first, ok
 }
 
-// addresses returns the addresses of the network interfaces.
 func addresses() []netip.Addr {
 	list, err := net.InterfaceAddrs()
 	if err != nil {
@@ -103,17 +102,17 @@ func addresses() []netip.Addr {
 	return found
 }
 
-// What a server is told that lets in more than it may be meant to.
+// Warnings about settings that may admit more clients than intended.
 const (
-	exposed = "other machines can connect, and the server asks nobody who they are"
+	exposed = "other machines can connect, and the server has no authentication"
 	inClear = "other machines can connect, and tokens can be read on their way: serve HTTPS (--tls-cert), or put a " +
 		"proxy in front that does and tell its address (--public-url)"
 )
 
-// warningOf is what to warn of, or "".
-func warningOf(flags serveFlags, at reach, asks bool) string {
+// warningOf returns a warning, or "".
+func warningOf(flags serveFlags, at endpoint, asks bool) string {
 	switch {
-	case !at.everybody:
+	case !at.external:
 		return ""
 	case !asks:
 		return exposed
@@ -124,9 +123,9 @@ func warningOf(flags serveFlags, at reach, asks bool) string {
 	}
 }
 
-// greet writes what was started and how to use it: on a terminal, or as the first
-// lines of a log of JSON. Where nobody can read that the server serves all the same.
-func greet(w io.Writer, flags serveFlags, at reach, asks bool, count int, logger *slog.Logger) {
+// greet writes what was started and how to use it: as text on a terminal, or as the first lines of
+// a JSON log. Errors are ignored, because the server works without a reader of its output.
+func greet(w io.Writer, flags serveFlags, at endpoint, asks bool, count int, logger *slog.Logger) {
 	base := strings.TrimSuffix(flags.publicURL, "/")
 	if base == "" {
 		base = at.base
@@ -146,7 +145,7 @@ func greet(w io.Writer, flags serveFlags, at reach, asks bool, count int, logger
 	if warning := warningOf(flags, at, asks); warning != "" {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
-	if at.everybody {
+	if at.external {
 		fmt.Fprintf(&b, "clients that use another name than %s need --allowed-host NAME\n",
 			strings.Join(at.names, ", "))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/operate/admin"
 )
 
-// newHealthcheck is for containers, which have no other program to ask with.
+// newHealthcheck is for containers, which contain no other HTTP client.
 func newHealthcheck() *cobra.Command {
 	var listen, cert string
 	var timeout time.Duration

@@ -12,7 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// limitFlags are the settings of what requests may take.
+// limitFlags define the resources of requests.
 type limitFlags struct {
 	memory        int64
 	streams       int
@@ -27,21 +27,21 @@ func (f *limitFlags) define(set *pflag.FlagSet) {
 		"memory that the process stays within; 0: GOMEMLIMIT, else nine tenths of the container's, else half of the "+
 			"machine's")
 	set.IntVar(&f.streams, "max-streams", 0,
-		"archives and files that are sent at a time; 0: as memory allows, at most 2048")
+		"concurrent archives and files; 0: as memory allows, at most 2048")
 	set.IntVar(&f.calls, "max-calls", 0,
 		"searches, blames and other costly calls that run at a time; 0: 4 for each processor")
 	set.IntVar(&f.perRepository, "max-per-repository", 0,
-		"streams, and calls, that may be about one repository; 0: three quarters of all")
+		"concurrent streams, and calls, per repository; 0: three quarters of all")
 	set.IntVar(&f.share, "client-share", limits.DefaultShare,
-		"part of the memory, the streams, the calls, the connections and the queue that one client may have (percent)")
+		"share of memory, streams, calls, connections and queue per client, in percent")
 	set.DurationVar(&f.patience, "queue-time", limits.DefaultPatience,
 		"how long a request waits for its turn before it is refused")
 }
 
-// unlimited is what GOMEMLIMIT=off is.
+// unlimited is the value of GOMEMLIMIT=off.
 const unlimited = math.MaxInt64
 
-// budget is the memory that the process has.
+// budget returns the memory for the process.
 func (f *limitFlags) budget(env cli.Environment) int64 {
 	if f.memory > 0 {
 		return f.memory
@@ -54,7 +54,7 @@ func (f *limitFlags) budget(env cli.Environment) int64 {
 	return limits.ProcessMemory()
 }
 
-// fitCaches has caches whose size nobody chose get smaller where the memory is small.
+// fitCaches shrinks caches of default size if there is little memory.
 func (f *mirrorFlags) fitCaches(memory int64) {
 	if caches := limits.Caches(memory); !f.cachesChosen() && f.historyCache+f.searchCache > caches {
 		f.searchCache = caches / 5

@@ -36,12 +36,11 @@ func (f *linkFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.redis, "redis", "", "Redis that remembers used links for several servers, as redis://HOST:PORT/DB")
 	set.StringVar(&f.delivery, "delivery", "auto",
 		"of resources/stream: direct, url, or auto, which gives a URL to clients whose Accept admits no bytes")
-	set.DurationVar(&f.lifetime, "link-lifetime", 5*time.Minute, "how long links are good for")
-	set.BoolVar(&f.manyUses, "link-many-uses", false, "let a downloadUrl be used until it expires, not once")
+	set.DurationVar(&f.lifetime, "link-lifetime", 5*time.Minute, "lifetime of links")
+	set.BoolVar(&f.manyUses, "link-many-uses", false, "allow any number of uses of a downloadUrl until it expires")
 }
 
-// linking is the links of a server and their parts; empty where no address is known
-// that links could begin with.
+// linking holds a server's links with their parts; empty if the address for links is unknown.
 type linking struct {
 	resources.Linking
 	delivery mcp.Delivery
@@ -49,8 +48,8 @@ type linking struct {
 	redis    *links.Redis
 }
 
-// open makes links begin with the public URL or else, on the loopback interface,
-// with the address that the server listens on.
+// open bases links on the public URL or else, on the loopback interface, on the address of the
+// listener.
 func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *slog.Logger) (*linking, error) {
 	delivery, err := f.mode()
 	if err != nil {
@@ -92,7 +91,7 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 	return l, nil
 }
 
-// mode is what --delivery says.
+// mode parses --delivery.
 func (f linkFlags) mode() (mcp.Delivery, error) {
 	delivery, ok := deliveryNames[f.delivery]
 	if !ok {
@@ -101,7 +100,7 @@ func (f linkFlags) mode() (mcp.Delivery, error) {
 	return delivery, nil
 }
 
-// checkLifetime refuses links that would end at once, or never.
+// checkLifetime refuses links that would expire at once, or never.
 func (f linkFlags) checkLifetime() error {
 	if f.lifetime < time.Second || f.lifetime > links.MaxLifetime {
 		return cli.Misused(fmt.Errorf("--link-lifetime must be from 1s to %v", links.MaxLifetime))
@@ -109,7 +108,7 @@ func (f linkFlags) checkLifetime() error {
 	return nil
 }
 
-// unlinked refuses settings that have no meaning without links.
+// unlinked refuses settings that require links.
 func (f linkFlags) unlinked(delivery mcp.Delivery) error {
 	if delivery == mcp.DeliveryURL || f.keyFile != "" || f.redis != "" {
 		return cli.Misused(errors.New("links need --public-url, the address under which clients reach the server"))
@@ -117,7 +116,7 @@ func (f linkFlags) unlinked(delivery mcp.Delivery) error {
 	return nil
 }
 
-// load reads the files, and finds Redis.
+// load reads the files, and connects to Redis.
 func (l *linking) load(f linkFlags) (err error) {
 	if err := f.checkLifetime(); err != nil {
 		return err

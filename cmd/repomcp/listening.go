@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// unixPrefix begins the address of a Unix socket.
+	// unixPrefix is the prefix of the address of a Unix socket.
 	unixPrefix = "unix:"
-	// adminSocket is the FileDescriptorName of a socket of systemd for the operator.
-	// One of any other name is for clients.
+	// adminSocket is the FileDescriptorName of the operator's systemd socket. Sockets with other
+	// names are for clients.
 	adminSocket = "admin"
 )
 
-// listenAddress is a flag for where to listen: an address of TCP or a Unix socket.
+// listenAddress is a flag for an address to listen at: TCP or a Unix socket.
 type listenAddress struct {
 	address *string
-	preset  string // "" where nothing need listen
+	preset  string // "" if listening is optional
 }
 
 func newListenAddress(address *string, preset string) listenAddress {
@@ -37,8 +37,8 @@ func newListenAddress(address *string, preset string) listenAddress {
 	return listenAddress{address, preset}
 }
 
-// Set implements [pflag.Value]. A port alone is one of [thisMachine]. Whether a host is
-// there is found out by listening.
+// Set implements [pflag.Value]. A port alone means [thisMachine]. Set does not resolve the host;
+// listening does.
 func (l listenAddress) Set(text string) error {
 	if _, address, isURL := strings.Cut(text, "://"); isURL {
 		address, _, _ = strings.Cut(address, "/")
@@ -73,11 +73,11 @@ func (l listenAddress) String() string {
 // Type implements [pflag.Value].
 func (l listenAddress) Type() string { return "address" }
 
-// sockets are what the server listens at; the one for the operator may be nil.
+// sockets are the server's listeners; the operator's may be nil.
 type sockets struct{ clients, admin net.Listener }
 
-// inheritSockets finds the sockets that systemd opened for the process
-// (sd_listen_fds(3)), which are used instead of the addresses of the flags.
+// inheritSockets returns the sockets that systemd opened for the process (sd_listen_fds(3)), which
+// replace the addresses of the flags.
 func inheritSockets() (found sockets, err error) {
 	passed, err := activation.ListenersWithNames()
 	if err != nil {
@@ -99,7 +99,7 @@ func inheritSockets() (found sockets, err error) {
 	return found, nil
 }
 
-// listen listens at an address of TCP, or at a Unix socket.
+// listen listens at a TCP address, or at a Unix socket.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
@@ -111,12 +111,12 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(ctx, network, address)
 }
 
-// removeStale removes the socket of a process that has died. One that somebody
-// listens at stays, and so does what is no socket.
+// removeStale removes the socket of a dead process. It keeps sockets in use, and files that are no
+// socket.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().Type() != fs.ModeSocket {
-		return nil // listening tells what is wrong
+		return nil // listening reports the error
 	}
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func isUnix(address net.Addr) bool {
 	return slices.Contains([]string{"unix", "unixpacket"}, address.Network())
 }
 
-// openSockets listens for clients and, where the flag says, for the operator.
+// openSockets listens for clients and, if configured, for the operator.
 func (f serveFlags) openSockets(ctx context.Context) (open sockets, err error) {
 	if open, err = inheritSockets(); err != nil {
 		open.close()
@@ -162,13 +162,12 @@ func (f serveFlags) openSockets(ctx context.Context) (open sockets, err error) {
 func (i sockets) close() {
 	for _, listener := range []net.Listener{i.clients, i.admin} {
 		if listener != nil {
-			_ = listener.Close() // a server has mostly closed it
+			_ = listener.Close() // usually closed by a server
 		}
 	}
 }
 
-// notifySystemd tells the service manager of a state, where there is one
-// (sd_notify(3)).
+// notifySystemd reports a state to the service manager, if there is one (sd_notify(3)).
 func notifySystemd(logger *slog.Logger, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		logger.Warn("systemd was not told of a state", "state", state, "error", err)

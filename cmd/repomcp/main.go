@@ -22,8 +22,8 @@ func mainCode() int {
 		<-signals
 		stop()
 		<-signals
-		// What runs in the background was started with SIGINT ignored, so that
-		// letting the system handle the second one would do nothing.
+		// A process started in the background inherits an ignored SIGINT, so restoring the default
+		// action would not end it.
 		os.Exit(cli.ExitSignal)
 	}()
 	return run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)

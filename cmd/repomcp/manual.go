@@ -11,8 +11,8 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// releaseCommands write what packages contain beside the program. A release runs them
-// with the build tag; the program itself is built without.
+// releaseCommands write the additional files of packages. Only builds with the tag "manual" contain
+// them, for releases.
 func releaseCommands() []*cobra.Command {
 	return []*cobra.Command{{
 		Use:    "man DIR",
@@ -24,8 +24,8 @@ func releaseCommands() []*cobra.Command {
 				return err
 			}
 			c.Root().InitDefaultVersionFlag()
-			c.Root().DisableAutoGenTag = true // builds can be repeated
-			// The date of the pages is SOURCE_DATE_EPOCH.
+			c.Root().DisableAutoGenTag = true // reproducible builds
+			// SOURCE_DATE_EPOCH sets the date of the pages.
 			return doc.GenManTree(c.Root(), &doc.GenManHeader{Section: "1", Source: "repomcp", Manual: "repomcp"}, args[0])
 		},
 	}}

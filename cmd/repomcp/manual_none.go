@@ -4,5 +4,5 @@ package main
 
 import "github.com/spf13/cobra"
 
-// releaseCommands are part of the build with the tag "manual" alone.
+// releaseCommands returns nothing: only builds with the tag "manual" contain these commands.
 func releaseCommands() []*cobra.Command { return nil }

@@ -35,13 +35,13 @@ import (
 
 var errNoRoot = cli.Misused(errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT"))
 
-// defaultHistoryCache is what its parts take by default.
+// defaultHistoryCache is the sum of its parts' defaults.
 const defaultHistoryCache = history.DefaultFactsBytes + git.DefaultGraphBytes + git.DefaultCommitGraphBytes
 
-// minFetchAge keeps a hook from being called for every request.
+// minFetchAge prevents a call of the hook for every request.
 const minFetchAge = time.Second
 
-// rootFlags are the settings of which repositories there are, and what of them.
+// rootFlags select the served repositories and refs.
 type rootFlags struct {
 	root                string
 	allowUnreachable    bool
@@ -52,14 +52,14 @@ func (f *rootFlags) define(set *pflag.FlagSet, unreachable string) {
 	set.StringVar(&f.root, "root", "", "folder of the git mirrors (required)")
 	set.BoolVar(&f.allowUnreachable, "allow-unreachable", false, unreachable)
 	set.StringSliceVar(&f.hideRefs, "hide-refs", nil,
-		"ref, or beginning of refs such as refs/pull, that is not served; with ! in front one that is (repeatable; as "+
-			"transfer.hideRefs of git, whose settings count first)")
+		"ref, or prefix of refs such as refs/pull, that is not served; with ! in front, one that is served "+
+			"(repeatable; as transfer.hideRefs of git, whose settings count first)")
 	set.StringSliceVar(&f.serveRefs, "serve-refs", nil,
-		"ref, or beginning of refs such as refs/heads, that alone is served unless it is hidden (repeatable; all "+
+		"ref, or prefix of refs such as refs/heads; only these are served unless hidden (repeatable; all "+
 			"without it)")
 }
 
-// openCatalogue opens the folder with the settings, and further options.
+// openCatalogue opens the folder with the flags, and further options.
 func (f rootFlags) openCatalogue(options repos.Options) (*repos.Catalogue, error) {
 	options.AllowUnreachable, options.HideRefs, options.ServeRefs = f.allowUnreachable, f.hideRefs, f.serveRefs
 	catalogue, err := repos.Open(f.root, options)
@@ -69,7 +69,7 @@ func (f rootFlags) openCatalogue(options repos.Options) (*repos.Catalogue, error
 	return catalogue, nil
 }
 
-// mirrorFlags are the settings of what is served, over whatever transport.
+// mirrorFlags define what is served, for every transport.
 type mirrorFlags struct {
 	rootFlags
 	readLimit        int64
@@ -87,7 +87,7 @@ type mirrorFlags struct {
 	fetchHook        string
 	fetchAge         time.Duration
 	limiting         limitFlags
-	workers          int // of archives; 0: as many as there are processors
+	workers          int // for archives; 0: one per processor
 	cachesChosen     func() bool
 	drainTimeout     time.Duration
 	logFormat        string
@@ -95,7 +95,7 @@ type mirrorFlags struct {
 }
 
 func (f *mirrorFlags) define(set *pflag.FlagSet) {
-	f.rootFlags.define(set, "also serve commits that no ref leads to, by their id")
+	f.rootFlags.define(set, "also serve unreachable commits, by id")
 	set.Var(cli.NewSize(&f.readLimit, 4<<20), "read-limit",
 		"largest content of resources/read; larger ones need resources/stream")
 	set.Var(cli.NewSize(&f.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
@@ -113,17 +113,17 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.DurationVar(&f.rescan, "rescan", 10*time.Second,
 		"how often the folder is searched for new and deleted repositories")
 	set.StringVar(&f.fetchHook, "fetch-hook", "",
-		"program, or http(s) address, that has a mirror fetched when it is asked for and old; answers do not "+
+		"program, or http(s) address, that fetches an old mirror on demand; answers do not "+
 			"wait for it")
-	set.DurationVar(&f.fetchAge, "fetch-age", refresh.DefaultAge, "from which age on --fetch-hook is called")
+	set.DurationVar(&f.fetchAge, "fetch-age", refresh.DefaultAge, "age from which --fetch-hook is called")
 	set.BoolVar(&f.noEvents, "no-file-events", false,
 		"look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
 	set.IntVar(&f.maxSubscriptions, "max-subscriptions", 10_000,
-		"how many resources all clients together may watch")
+		"maximal number of subscriptions of all clients")
 	set.Var(cli.NewSize(&f.searchCache, search.DefaultCacheBytes), "search-cache",
 		"memory for the results of earlier code searches")
 	set.Var(cli.NewSize(&f.historyCache, defaultHistoryCache), "history-cache",
-		"memory for what is known of commits and paths: half of it for commit-graph files and which commits may be "+
+		"memory for data of commits and paths: half of it for commit-graph files and which commits may be "+
 			"read, a quarter for logs, blames and comparisons, a quarter for the parents of commits")
 	set.StringSliceVar(&f.tools, "tools", nil,
 		"tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
@@ -139,7 +139,7 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 }
 
-// takesNoArgument refuses arguments: what is served is named by a flag.
+// takesNoArgument refuses arguments, because a flag names the root.
 func takesNoArgument(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -156,20 +156,20 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// mirrors is what answers about the repositories of a folder. It has resources and
-// messages once it is assembled.
+// mirrors answers requests about the repositories of a folder. Resources and messages are set by
+// assemble.
 type mirrors struct {
 	catalogue     *repos.Catalogue
 	engine        *archive.Engine
 	resources     *resources.Service
 	subscriptions *watch.Subscriptions
-	refresher     *refresh.Refresher // nil: mirrors stay as they are
+	refresher     *refresh.Refresher // nil: mirrors are not refreshed
 	messages      *mcp.Server
 	limits        *limits.Limiter
 	logger        *slog.Logger
 }
 
-// open opens the folder; close it. Visible is that of [repos.Options].
+// open opens the folder; close it. visible is that of [repos.Options].
 func (f mirrorFlags) open(
 	limiter *limits.Limiter, logger *slog.Logger, visible func(ctx context.Context) func(name string) bool,
 ) (*mirrors, error) {
@@ -192,7 +192,7 @@ func (m *mirrors) close() error {
 	return m.catalogue.Close()
 }
 
-// assemble makes what answers. The options are those of the transport alone.
+// assemble creates resources and messages. The options are those of the transport.
 func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages mcp.Options) error {
 	var err error
 	if m.refresher, err = f.refresher(m.logger); err != nil {
@@ -227,7 +227,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	return nil
 }
 
-// chooseTools makes those that --tools names.
+// chooseTools returns the tools of --tools.
 func (f mirrorFlags) chooseTools(options tools.Options) ([]tools.Tool, error) {
 	chosen, err := tools.Choose(tools.New(options), f.tools)
 	if err != nil {
@@ -243,7 +243,7 @@ func (f mirrorFlags) checkFetchAge() error {
 	return cli.Misused(fmt.Errorf("--fetch-age %s: the least is %s", f.fetchAge, minFetchAge))
 }
 
-// refresher calls --fetch-hook.
+// refresher returns a refresher for --fetch-hook.
 func (f mirrorFlags) refresher(logger *slog.Logger) (*refresh.Refresher, error) {
 	if err := f.checkFetchAge(); err != nil || f.fetchHook == "" {
 		return nil, err
@@ -255,7 +255,7 @@ func (f mirrorFlags) refresher(logger *slog.Logger) (*refresh.Refresher, error) 
 	return r, nil
 }
 
-// background is what runs while it is served.
+// background returns what runs while the server serves.
 func (m *mirrors) background(f mirrorFlags) []func(context.Context) {
 	background := []func(context.Context){m.catalogue.Watch, m.subscriptions.Run}
 	if m.refresher != nil {
@@ -267,8 +267,7 @@ func (m *mirrors) background(f mirrorFlags) []func(context.Context) {
 	return background
 }
 
-// runUntil runs the functions until ctx ends or stop is called, which waits for
-// them.
+// runUntil runs the functions until ctx ends or stop is called, which waits for them.
 func runUntil(ctx context.Context, functions ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -281,7 +280,7 @@ func runUntil(ctx context.Context, functions ...func(context.Context)) (stop fun
 	}
 }
 
-// withoutPath drops the path of an error whose message names it already.
+// withoutPath removes the path from an error whose message contains it already.
 func withoutPath(err error) error {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		return p.Err
@@ -289,15 +288,15 @@ func withoutPath(err error) error {
 	return err
 }
 
-// outliveReaders has the process go on until stop is called when who read its standard
-// error is gone: a write to such a pipe would end it by SIGPIPE.
+// outliveReaders keeps the process running until stop is called, even if the reader of its standard
+// error is gone: writing to such a pipe would end it by SIGPIPE.
 func outliveReaders() (stop func()) {
-	broken := make(chan os.Signal, 1) // nobody receives: the write fails, and that is enough
+	broken := make(chan os.Signal, 1) // never received: the failed write suffices
 	signal.Notify(broken, syscall.SIGPIPE)
 	return func() { signal.Stop(broken) }
 }
 
-// newLogger makes a logger whose level can be changed later.
+// newLogger returns a logger whose level can be changed later.
 func newLogger(w io.Writer, flags mirrorFlags) (*slog.Logger, *slog.LevelVar, error) {
 	level := new(slog.LevelVar)
 	if err := setLevel(level, flags.logLevel); err != nil {

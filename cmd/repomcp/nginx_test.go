@@ -13,7 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// nginxConfig is the least that somebody writes to put a proxy in front of a server.
+// nginxConfig is a minimal configuration of a proxy in front of a server.
 const nginxConfig = `daemon off;
 master_process off;
 pid %[1]s/pid;

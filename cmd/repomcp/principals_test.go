@@ -21,7 +21,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// tenant has a token, a group, and by that a repository of which nobody else may know.
+// tenant has a token, a group, and thereby a repository that is hidden from the others.
 type tenant struct {
 	t             *testing.T
 	url           string

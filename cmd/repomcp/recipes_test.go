@@ -167,7 +167,7 @@ func (w *narWriter) node(t *testing.T, path string) {
 	w.text(")")
 }
 
-// The digest of a folder with nothing in it is known to everybody who uses Nix.
+// The digest of an empty folder is a well-known constant of Nix.
 func TestNarDigestOfNothing(t *testing.T) {
 	if got := narDigest(t, t.TempDir()); got != "sha256-pQpattmS9VmO3ZIQUFn66az8GSmB4IvYhTTCFn6SUmo=" {
 		t.Error(got)

@@ -113,7 +113,7 @@ func TestStaleAnswersAreMarkedAndRefreshed(t *testing.T) {
 		metaStale      = "io.github.repomcp/mirrorStale"
 		metaFetched    = "io.github.repomcp/mirrorFetched"
 	)
-	// What an id names is the same for ever: nobody is asked.
+	// An id never changes its meaning: no fetch is requested.
 	if status, _, h := p.getHeader(t, "/raw/app/"+before+"/f"); status != http.StatusOK || h.Get(stale) != "" {
 		t.Errorf("by the id: %d, %v", status, h)
 	}

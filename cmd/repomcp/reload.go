@@ -14,25 +14,25 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// followed is something that is read again while the server runs, by what it is.
+// followed is something that is reloaded while the server runs, with its name.
 type followed struct {
 	what string
-	// read reads it again on SIGHUP; nil: it is a file.
+	// read reloads it on SIGHUP; nil: it is a file.
 	read func() error
 	file operatorFile
-	// taken is called when the file is another one; it may be nil.
+	// taken is called when a new version of the file is accepted; it may be nil.
 	taken func()
 }
 
-// operatorFile is an [operatorfile.File], whatever is in it.
+// operatorFile is an [operatorfile.File] of any type.
 type operatorFile interface {
 	Look() (taken bool, err error)
 	Reread()
 	Fault() error
 }
 
-// follow reads again what changes, and everything whenever SIGHUP comes, until ctx ends.
-// What cannot be read stays as it was.
+// follow reloads changed files, and everything on SIGHUP, until ctx ends. An invalid file has no
+// effect.
 func follow(ctx context.Context, logger *slog.Logger, list []followed) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -52,11 +52,11 @@ func follow(ctx context.Context, logger *slog.Logger, list []followed) {
 		for _, f := range list {
 			f.look(logger)
 		}
-		next.Reset(operatorfile.Settling) // what was seen now has settled then
+		next.Reset(operatorfile.Settling) // by then, the current state has settled
 	}
 }
 
-// readAgain is what SIGHUP asks for. A file is read by the next looks.
+// readAgain handles SIGHUP. Files are read by the next looks.
 func (f followed) readAgain(logger *slog.Logger) {
 	if f.read == nil {
 		f.file.Reread()
@@ -86,7 +86,7 @@ func (f followed) look(logger *slog.Logger) {
 	logger.Info("a file was read again", "file", f.what)
 }
 
-// followed is what is read again while the service runs.
+// followed returns what is reloaded while the service runs.
 func (s *service) followed(c *cobra.Command, level *slog.LevelVar) []followed {
 	list := []followed{{what: "log level", read: func() error {
 		name, err := cli.FileSetting(c, "log-level")
@@ -110,7 +110,7 @@ func (s *service) followed(c *cobra.Command, level *slog.LevelVar) []followed {
 	return list
 }
 
-// faults are why files as they are now are refused, by what they are.
+// faults returns why current files are refused, by name.
 func faults(list []followed) (all map[string]error) {
 	all = make(map[string]error)
 	for _, f := range list {

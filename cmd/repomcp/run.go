@@ -23,7 +23,7 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 	if err == nil {
 		return cli.ExitOK
 	}
-	_ = cli.Say(stderr, "repomcp: %s\n", errors.New(explain(err))) // a terminal that is gone
+	_ = cli.Say(stderr, "repomcp: %s\n", errors.New(explain(err))) // the terminal may be gone
 	return remote.ExitCode(err)
 }
 
@@ -63,12 +63,12 @@ command line wins over the environment, and that over the file.`,
 			return nil
 		}
 	}
-	root.AddCommand(newDoctor(env)) // which tells of settings that are wrong
+	root.AddCommand(newDoctor(env)) // reports wrong settings itself
 	cli.ExplainMistakes(root)
 	return root
 }
 
-// explanations are the words for errors that a user of the command line meets.
+// explanations are messages for errors that a user of the command line meets.
 var explanations = []struct {
 	is   error
 	text string
@@ -90,7 +90,7 @@ var explanations = []struct {
 	{archive.ErrLimit, "the archive is larger than the limits allow"},
 }
 
-// explain puts plain words before the details.
+// explain puts a plain message before the details.
 func explain(err error) string {
 	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
 		return "the option " + nothing.Error()

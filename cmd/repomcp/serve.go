@@ -17,13 +17,13 @@ import (
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
-// minSessionKeyBytes is the length from which a key cannot be guessed.
+// minSessionKeyBytes is the minimal length of a key that resists guessing.
 const minSessionKeyBytes = 32
 
 const (
-	// thisMachine is the address that only programs of this machine reach.
+	// thisMachine is the address that is only reachable from this machine.
 	thisMachine = "127.0.0.1"
-	// defaultListen is where the server listens unless it is told.
+	// defaultListen is the default address to listen at.
 	defaultListen = thisMachine + ":8080"
 )
 
@@ -63,7 +63,7 @@ The server speaks MCP on /mcp: Streamable HTTP in the versions from 2025-03-26
 to 2026-07-28, and resources/stream. Plain downloads are
 /archive/{repository}/{ref}.{format} and /raw/{repository}/{ref}/{path}, which
 can be resumed, and the lists /refs/{repository} and /repositories. It ends
-cleanly on SIGTERM: downloads that are under way may finish within
+cleanly on SIGTERM: running downloads may finish within
 --drain-timeout.`,
 		Example: `  repomcp serve --root /srv/git
   REPOMCP_ROOT=/srv/git repomcp serve --listen 127.0.0.1:9000
@@ -87,7 +87,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	return command
 }
 
-// defineServing defines the settings of a server, which doctor takes as well.
+// defineServing defines the settings of a server, which doctor accepts as well.
 func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	flags.define(set)
 	set.Var(newListenAddress(&flags.listen, defaultListen), "listen",
@@ -96,30 +96,30 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
 	flags.operator.define(set)
 	set.StringVar(&flags.tlsCert, "tls-cert", "",
-		"file with the certificate and its chain (PEM): HTTPS is served. SIGHUP has it read again")
+		"file with the certificate and its chain (PEM): HTTPS is served. SIGHUP reloads it")
 	set.StringVar(&flags.tlsKey, "tls-key", "", "file with the key of --tls-cert (PEM)")
 	set.StringVar(&flags.publicURL, "public-url", "",
 		"address under which clients reach the server, when it is another one")
 	set.StringSliceVar(&flags.allowedHosts, "allowed-host", nil,
-		"name that the Host header may have, besides localhost and the public URL's (repeatable)")
+		"additional name for the Host header, besides localhost and the public URL's (repeatable)")
 	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil,
 		"web origin whose pages may use the server, such as https://ide.example (repeatable)")
 	set.StringSliceVar(&flags.trustedProxies, "trusted-proxy", nil,
 		"address or network of a proxy whose X-Forwarded-For names the client, or unix for a Unix socket (repeatable)")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
-		"how long a client may take nothing of what is sent before it is dropped")
+		"how long a client may accept no bytes before it is dropped")
 	set.Var(cli.NewSize(&flags.minRate, 8<<10), "min-rate",
-		"bytes a second that a client has to take while others find the server full; the slowest is dropped first")
+		"minimal bytes per second of a client while the server is full; the slowest is dropped first")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
-		"connections that may have a request at a time, beside an eighth more that wait; 0: with those half of the "+
-			"descriptors that the process may have, at most 10000")
+		"maximal number of connections with a request, beside an eighth more that wait; 0: with those half of the "+
+			"process's descriptors, at most 10000")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
 		"file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's "+
 			"sessions")
 	flags.authentication.define(set)
 	set.StringVar(&flags.access, "access", "",
-		"file with the rules of who may read which repositories (YAML), followed as it changes; without it all "+
-			"who are let in may read everything")
+		"file with the rules for repositories (YAML), followed as it changes; without it all admitted clients may "+
+			"read everything")
 	flags.links.define(set)
 	flags.cache.define(set)
 }
@@ -157,12 +157,11 @@ func warnOfReaders(logger *slog.Logger, files ...string) {
 	}
 }
 
-// redisLog takes what go-redis would print, such as connections that fail. It is
-// set for the whole process: the library knows no other way. Breakers keep it
-// from being much.
+// redisLog receives the messages of go-redis, such as failed connections. It is set for the whole
+// process, because the library supports nothing else. Circuit breakers limit its volume.
 type redisLog struct{ logger *slog.Logger }
 
-// Printf implements what go-redis logs to.
+// Printf implements the logger of go-redis.
 func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
 	l.logger.WarnContext(ctx, "Redis has trouble", "cause", fmt.Sprintf(format, v...))
 }
@@ -182,7 +181,7 @@ func (f serveFlags) sessionKey() ([]byte, error) {
 	return key, nil
 }
 
-// proxies returns the proxies whose X-Forwarded-For is believed.
+// proxies returns the trusted proxies.
 func (f serveFlags) proxies() (httpx.Proxies, error) {
 	proxies, err := httpx.ParseProxies(f.trustedProxies)
 	if err != nil {
@@ -191,7 +190,7 @@ func (f serveFlags) proxies() (httpx.Proxies, error) {
 	return proxies, nil
 }
 
-// hosts returns the names that the Host header may have.
+// hosts returns the names accepted in the Host header.
 func (f serveFlags) hosts() ([]string, error) {
 	if f.publicURL == "" {
 		return f.allowedHosts, nil

@@ -20,15 +20,15 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// service is what serve runs, in the order in which it is opened: the later parts use
-// the earlier ones. Parts that were not opened are nil.
+// service is what serve runs, in the order of opening: later parts use earlier ones. Unopened parts
+// are nil.
 type service struct {
 	flags  serveFlags
 	logger *slog.Logger
 	settings
 	*mirrors
 	sockets  sockets
-	at       reach
+	at       endpoint
 	asking   *authentication
 	operator *administration
 	linking  *linking
@@ -36,18 +36,18 @@ type service struct {
 	server   *httpx.Server
 }
 
-// settings are what flags name, where that is more than a word.
+// settings are the loaded values of flags that name files.
 type settings struct {
 	cert *certificate
 	key  []byte // of sessions
-	// operatorToken is what the admin listener wants; "" for nothing.
+	// operatorToken is required by the admin listener; "" for none.
 	operatorToken string
 	hosts         []string
 	access        *rules.Rules
 	proxies       httpx.Proxies
 }
 
-// read reads the files that the flags name, and refuses what they cannot mean.
+// read reads the files that the flags name, and refuses contradictions.
 func (f serveFlags) read() (s settings, err error) {
 	if s.cert, err = f.certificate(); err != nil {
 		return s, err
@@ -78,12 +78,12 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 		return err
 	}
 	redis.SetLogger(redisLog{s.logger})
-	// Links begin with the address.
+	// Links contain the address.
 	if s.sockets, err = s.flags.openSockets(ctx); err != nil {
 		return err
 	}
 	address := s.sockets.clients.Addr()
-	s.at = reachOf(scheme(s.cert), address)
+	s.at = endpointAt(scheme(s.cert), address)
 	if s.asking, err = s.flags.authentication.open(s.flags.publicURL, s.at, s.logger); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	return err
 }
 
-// newServer makes what answers over HTTP.
+// newServer returns the HTTP server.
 func (s *service) newServer() *httpx.Server {
 	return httpx.New(httpx.Options{
 		MCP: s.messages, Resources: s.resources, AllowedHosts: append(s.hosts, s.at.names...),
@@ -158,7 +158,7 @@ func serveUntil(
 	return errors.Join(server.Shutdown(deadline), <-failed)
 }
 
-// close closes what is open, the last part first.
+// close closes the open parts in reverse order.
 func (s *service) close() error {
 	var failed []error
 	if s.caching != nil {

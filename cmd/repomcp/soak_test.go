@@ -60,8 +60,8 @@ type churnedMirror struct {
 	dir    string
 	random *rand.Rand
 
-	// epoch grows when the mirror is taken away and when it is back: whoever asks
-	// meanwhile may be refused.
+	// epoch grows when the mirror is removed and when it returns: requests in between may be
+	// refused.
 	epoch     atomic.Int64
 	published atomic.Int64 // the serial that every new request must have at least
 
@@ -77,7 +77,7 @@ type soak struct {
 	mirrors []*churnedMirror // the first one is never touched again
 	flags   []string
 
-	// turn is held by whoever works, and taken away to measure.
+	// turn is held by clients at work, and locked for measurements.
 	turn  sync.RWMutex
 	p     *process
 	said  *journal // what is wrong, in the server's eyes
@@ -128,7 +128,7 @@ func (s *soak) kill() {
 	if err := <-s.p.done; err == nil {
 		s.problem("a killed server ended well")
 	}
-	s.turn.Lock() // those who had begun have seen it
+	s.turn.Lock() // earlier requests have ended
 	defer s.turn.Unlock()
 	s.launch()
 	s.lives.Add(1)

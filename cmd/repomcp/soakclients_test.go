@@ -28,7 +28,7 @@ import (
 	"github.com/repomcp/repomcp/client/checkout"
 )
 
-// soakClients are those who ask, and how many of each.
+// soakClients are the kinds of clients, with their numbers.
 var soakClients = []struct {
 	name  string
 	count int

@@ -43,7 +43,7 @@ that are under way are answered before, within --drain-timeout.`,
 	return command
 }
 
-// refuseListening refuses flags on the command line that are about HTTP.
+// refuseListening refuses HTTP flags on the command line.
 func refuseListening(given *pflag.FlagSet) error {
 	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&mirrorFlags{}).define(shared)
@@ -59,8 +59,7 @@ func refuseListening(given *pflag.FlagSet) error {
 	return cli.Misused(fmt.Errorf("with --stdio no HTTP server runs: leave %s out", strings.Join(others, ", ")))
 }
 
-// serveStdio serves over the standard streams. Nothing but messages may get to the
-// standard output.
+// serveStdio serves over the standard streams. Only messages may be written to standard output.
 func serveStdio(c *cobra.Command, env cli.Environment, flags mirrorFlags) (err error) {
 	if flags.root == "" {
 		return errNoRoot
@@ -71,8 +70,8 @@ func serveStdio(c *cobra.Command, env cli.Environment, flags mirrorFlags) (err e
 		return err
 	}
 	cli.WarnOfSettings(logger, c.Root(), os.Environ())
-	// A client that reads no more, or never read what is logged, is no reason to die
-	// half way: writing fails.
+	// A client that stops reading messages or the log must not end the process by a signal: writes
+	// fail instead.
 	signal.Ignore(syscall.SIGPIPE)
 	flags.limiting.share = 100 // there is one client
 	limiter := flags.limit(env)
@@ -98,14 +97,14 @@ func serveStdio(c *cobra.Command, env cli.Environment, flags mirrorFlags) (err e
 	})
 }
 
-// greetStdio writes what was started; by hand it says what to do with it.
+// greetStdio writes what was started, and on a terminal also how to use it.
 func greetStdio(w io.Writer, flags mirrorFlags, count int, terminal bool, logger *slog.Logger) {
 	if flags.logFormat == "json" {
 		logger.Info("serving over standard input and output", "repositories", count, "root", flags.root, "version",
 			version())
 		return
 	}
-	// Nobody need read it.
+	// The output may have no reader.
 	_, _ = fmt.Fprintf(w, "repomcp %s\nserving %s below %s over standard input and output\n", version(), plural(count),
 		flags.root)
 	if terminal {

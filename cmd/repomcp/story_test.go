@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 //	http METHOD URL [NAME:VALUE ...] [@BODY]
 //	                    send a request; the reply goes to reply.head and reply.body
 //	header NAME VAR     set $VAR to a header of the last reply
-//	await FILE REGEXP   wait until a file that somebody writes has what matches
+//	await FILE REGEXP   wait until another program has written a match into the file
 //	tarlist FILE        print what a tar or tar.gz file holds
 //	gateway DIR         run an S3 server over a new folder, in which each folder is
 //	                    a bucket; sets $S3 to the URL of the bucket archives

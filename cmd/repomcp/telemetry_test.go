@@ -131,15 +131,14 @@ func TestSecretsAreNotTraced(t *testing.T) {
 	}
 }
 
-// A collector that is not there, or does not answer, is nobody's trouble but the
-// log's, once.
+// An absent or silent collector only causes one line in the log.
 func TestCollectorsThatFail(t *testing.T) {
 	root, _ := helloRoot(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = silent.Close() }() // nobody is connected
+	defer func() { _ = silent.Close() }() // no connections are left
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// day is that of a token's life: nobody counts months in hours.
+// day is a unit of lifetimes, which package time lacks.
 const day = 24 * time.Hour
 
-// tokenFlags are what the commands about tokens have in common.
+// tokenFlags are common to the commands about tokens.
 type tokenFlags struct {
 	env  cli.Environment
 	file string
@@ -27,13 +27,13 @@ func newToken(env cli.Environment) *cobra.Command {
 	f := &tokenFlags{env: env}
 	command := &cobra.Command{
 		Use:   "token",
-		Short: "Make, list and revoke the tokens that let clients in",
-		Long: `Make, list and revoke the tokens of a server's --tokens file. It has hashes, from
-which no token can be made, with names, groups and dates; a server that runs
-follows its changes within seconds. The file is replaced, never written into, and
-what else is in it stays.`,
+		Short: "Create, list and revoke tokens of clients",
+		Long: `Create, list and revoke the tokens of a server's --tokens file. It contains hashes, from
+which no token can be derived, with names, groups and dates; a running server
+follows changes within seconds. The file is replaced atomically, and other lines
+stay.`,
 	}
-	command.PersistentFlags().StringVar(&f.file, "tokens", "", "file with the tokens (needed)")
+	command.PersistentFlags().StringVar(&f.file, "tokens", "", "file with the tokens (required)")
 	command.AddCommand(f.newNew(), f.newList(), f.newRevoke())
 	return command
 }
@@ -45,7 +45,7 @@ func (f *tokenFlags) newNew() *cobra.Command {
 	var life lifetime
 	command := &cobra.Command{
 		Use:   "new NAME --tokens FILE",
-		Short: "Make a token and print it, this once",
+		Short: "Create a token and print it once",
 		Long: `Make a token for somebody or something, by a name that logs will have, and print it.
 It is kept nowhere: who loses it gets another one.`,
 		Example: `  repomcp token new alice --tokens /etc/repomcp/tokens
@@ -110,7 +110,7 @@ func (f *tokenFlags) print(list []tokens.Entry, now time.Time) error {
 func (f *tokenFlags) newRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke NAME --tokens FILE",
-		Short: "Take a token out of the file, so that it lets nobody in any more",
+		Short: "Remove a token from the file, so that it is refused from now on",
 		Args:  cli.CountArguments(1, 1, "name the token that is to be revoked"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.file == "" {
@@ -124,7 +124,7 @@ func (f *tokenFlags) newRevoke() *cobra.Command {
 	}
 }
 
-// lifetime is a flag of a time that may be counted in days.
+// lifetime is a duration flag that also accepts days.
 type lifetime time.Duration
 
 // String implements [pflag.Value].
@@ -138,7 +138,7 @@ func (l *lifetime) String() string {
 // Type implements [pflag.Value].
 func (l *lifetime) Type() string { return "time" }
 
-// maxLifetime keeps dates within what they are written in.
+// maxLifetime keeps dates within their format.
 const maxLifetime = 100 * 365 * day
 
 // Set implements [pflag.Value].

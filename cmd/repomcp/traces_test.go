@@ -354,7 +354,7 @@ func TestTracesOfRefusals(t *testing.T) {
 			t.Errorf("%+v: %s", refusal, response.Status)
 		}
 	}
-	_ = held.Body.Close() // nobody reads on
+	_ = held.Body.Close() // ends the stream
 	p.stop(t)
 	for i, refusal := range refusals {
 		_, of := partOf(i)

@@ -12,8 +12,8 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 )
 
-// release is the version that the linker is told where git or the module's version
-// may be missing: -ldflags "-X main.release=v1.2.3".
+// release is the version, set by the linker if git or the module's version may be missing: -ldflags
+// "-X main.release=v1.2.3".
 var release string
 
 // version returns the version of the program: that of a release, that of the module
@@ -24,7 +24,7 @@ func version() string {
 	return versionOf(release, info)
 }
 
-// versionOf takes nil for a program without information on its build.
+// versionOf accepts nil for a program without build information.
 func versionOf(release string, info *debug.BuildInfo) string {
 	const short = 12
 	switch commit, _ := commitOf(info); {
@@ -39,8 +39,7 @@ func versionOf(release string, info *debug.BuildInfo) string {
 	}
 }
 
-// commitOf returns the commit that was built, "" if it is not known, and whether
-// files were changed after it.
+// commitOf returns the built commit, "" if unknown, and whether files were changed after it.
 func commitOf(info *debug.BuildInfo) (commit string, changed bool) {
 	if info == nil {
 		return "", false
@@ -56,14 +55,14 @@ func commitOf(info *debug.BuildInfo) (commit string, changed bool) {
 	return commit, changed
 }
 
-// build is what a report of a fault should begin with.
+// build is the information for a bug report.
 type build struct {
 	Version  string   `json:"version"`
-	Commit   string   `json:"commit,omitempty"` // missing where it is not known
-	Changed  bool     `json:"changed"`          // files were, after the commit
+	Commit   string   `json:"commit,omitempty"` // missing if unknown
+	Changed  bool     `json:"changed"`          // files were changed after the commit
 	Go       string   `json:"go"`
 	Platform string   `json:"platform"`
-	MCP      []string `json:"mcp"` // versions of the protocol, the newest first
+	MCP      []string `json:"mcp"` // versions of the protocol, newest first
 }
 
 func thisBuild() build {

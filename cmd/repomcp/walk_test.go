@@ -91,7 +91,7 @@ func commandsIn(block string) (commands []string) {
 	return commands
 }
 
-// walk is a terminal in which somebody does what the page says.
+// walk is a terminal that executes the commands of the page.
 type walk struct {
 	t      *testing.T
 	home   string
@@ -322,7 +322,7 @@ func TestWalkFromDownloadToAPrivateServer(t *testing.T) {
 	w := newWalk(t)
 	looks := map[string]func(*walk){
 		"claude mcp add ": (*walk).useAgent,
-		// That the token lets nobody in any more.
+		// The token is refused from now on.
 		`curl -sS -w '%{http_code}\n' -H "Authorization: Bearer $TOKEN" $URL/repositories`: (*walk).missAgent,
 	}
 	entered := 0

@@ -1,30 +1,29 @@
-// Package access knows who asks. A transport finds out once who that is, and puts
-// the [Principal] into the context of the request; all below takes it from there.
+// Package access identifies clients. A transport authenticates a client once and puts its
+// [Principal] into the context of the request; all lower layers read it from there.
 package access
 
 import "context"
 
-// Principal is who asks. The zero value is anybody: a server without authentication
-// has no other.
+// Principal is an authenticated client. The zero value is anonymous: without authentication there
+// is no other.
 type Principal struct {
-	// ID tells principals apart, and is the same for as long as they exist:
-	// "token:NAME" for a static token, "oauth:SUBJECT" for a token of the issuer, ""
-	// for anybody. It may be logged.
+	// ID identifies a principal permanently: "token:NAME" for a static token, "oauth:SUBJECT" for a
+	// token of the issuer, "" for an anonymous client. It may be logged.
 	ID string
-	// Groups are those that the token's entry or the claim of the issuer names.
+	// Groups come from the token's entry or the issuer's claim.
 	Groups []string
-	// Scopes are those of the token. A static token has all.
+	// Scopes of the token. A static token has all scopes.
 	Scopes []string
 }
 
 type key struct{}
 
-// WithPrincipal returns a context of what a principal asks for.
+// WithPrincipal adds a principal to a context.
 func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, key{}, p)
 }
 
-// PrincipalOf returns who asks; anybody where nobody has said that.
+// PrincipalOf returns the principal of a context; without one, the anonymous principal.
 func PrincipalOf(ctx context.Context) Principal {
 	p, _ := ctx.Value(key{}).(Principal)
 	return p

@@ -2,13 +2,13 @@ package access
 
 import "errors"
 
-// Why a token does not let its bearer in. What wraps them may be logged, and never has
-// the token in it; who sent it is told the kind alone.
+// Reasons to refuse a token. Errors that wrap them may be logged, and never contain the token;
+// clients only learn the kind.
 var (
-	// ErrInvalid says that a token is none of this server's, or no longer.
+	// ErrInvalid means that a token is unknown, or not valid any more.
 	ErrInvalid = errors.New("the token is not valid")
-	// ErrScope says that a valid token was given out for something else.
+	// ErrScope means that a valid token was issued for another purpose.
 	ErrScope = errors.New("the token lacks the scope")
-	// ErrUnavailable says that nobody can tell now whether a token is valid.
+	// ErrUnavailable means that a token cannot be verified now.
 	ErrUnavailable = errors.New("the token cannot be checked now")
 )

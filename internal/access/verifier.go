@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Verifier finds out who a token was given to. Several goroutines may use it. Errors wrap
+// Verifier returns the principal of a token. It is safe for concurrent use. Errors wrap
 // [ErrInvalid], [ErrScope] or [ErrUnavailable].
 type Verifier interface {
 	Authenticate(ctx context.Context, token string) (Principal, error)
 }
 
-// Verifiers are those of a server, by the kind of token: no token is shown to two.
+// Verifiers selects a server's verifier by the kind of token: no token is passed to both.
 type Verifiers struct {
-	// Prefix begins the tokens of Static, and no others.
+	// Prefix identifies static tokens.
 	Prefix string
-	Static Verifier // nil: there are no such tokens
-	Issued Verifier // of all other tokens; nil: there are none
+	Static Verifier // nil: no static tokens
+	Issued Verifier // for all other tokens; nil: none
 }
 
 // Authenticate implements [Verifier].

@@ -5,26 +5,26 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
-// What the parts of a plan ask of a caller, and what they refuse.
+// Types of package tree that callers of a plan need.
 type (
-	// Source is where the objects of an archive come from.
+	// Source provides the objects of an archive.
 	Source = tree.Source
 	// Siblings opens the repositories that submodules name.
 	Siblings = tree.Siblings
-	// Sibling is a commit whose tree is put into an archive as a submodule.
+	// Sibling is a commit whose tree is included as a submodule.
 	Sibling = tree.Sibling
-	// Limits bound one archive. Zero means the default of each.
+	// Limits bound one archive. Zero fields mean defaults.
 	Limits = tree.Limits
-	// NoMatchError says that an option names nothing of the commit.
+	// NoMatchError means that an option matches nothing in the commit.
 	NoMatchError = tree.NoMatchError
-	// FullNeededError says that only the full archive can be had.
+	// FullNeededError means that only the full archive is possible.
 	FullNeededError = delta.FullNeededError
 )
 
-// ErrLimit says that an archive is larger than [Limits] allow.
+// ErrLimit means that an archive exceeds [Limits].
 var ErrLimit = tree.ErrLimit
 
-// The bounds of one archive, where [Limits] do not say otherwise.
+// Default limits of one archive.
 const (
 	DefaultEntries   = tree.DefaultEntries
 	DefaultBytes     = tree.DefaultBytes

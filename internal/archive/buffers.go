@@ -2,18 +2,17 @@ package archive
 
 import "sync"
 
-// largeBuffers are a bounded number of buffers for files of up to largeBytes,
-// shared by all archives. The one that was used last is used next: what no file
-// ever filled of the others takes no memory.
+// largeBuffers is a bounded pool of buffers for files of up to largeBytes, shared by all archives.
+// It reuses the last returned buffer, so that unneeded buffers are never allocated or filled.
 type largeBuffers struct {
 	mu    sync.Mutex
 	spare [][]byte
-	rest  int // that are not allocated yet
+	rest  int // buffers not yet allocated
 }
 
 func newLargeBuffers(n int) *largeBuffers { return &largeBuffers{rest: n} }
 
-// take returns an empty buffer, or nil when all are in use.
+// take returns an empty buffer, or nil if all are in use.
 func (l *largeBuffers) take() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,7 +4,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
-// Profile says what is made of the files that are stored.
+// Profile selects how stored files are transformed.
 type Profile string
 
 // The profiles. The zero value is [ProfileArchive].
@@ -12,62 +12,57 @@ const (
 	// ProfileArchive applies .gitattributes as git archive does: export-ignore,
 	// export-subst, end-of-line conversion, ident and encodings.
 	ProfileArchive Profile = "archive"
-	// ProfileFull is the complete tree with the bytes that are stored.
+	// ProfileFull is the complete tree with the stored bytes.
 	ProfileFull Profile = "full"
-	// ProfileWorktree is the complete tree as git checkout writes it, with
-	// core.autocrlf=false and core.eol=lf: end-of-line conversion, ident and encodings
-	// of the tree's own .gitattributes. info/attributes are the mirror's, and a clone
-	// does not have them.
+	// ProfileWorktree is the complete tree as git checkout writes it, with core.autocrlf=false and
+	// core.eol=lf: end-of-line conversion, ident and encodings of the tree's own .gitattributes. It
+	// ignores info/attributes, which belong to the mirror and are not in a clone.
 	ProfileWorktree Profile = "worktree"
 )
 
-// profiles say what attributes are for in each.
+// profiles maps profiles to uses of attributes.
 var profiles = map[Profile]tree.Use{
 	ProfileArchive: tree.ForArchive, ProfileFull: tree.ForNothing, ProfileWorktree: tree.ForCheckout,
 }
 
-// LFS says what becomes of the pointers that git-lfs stores in the place of
-// large files.
+// LFS selects the handling of the pointers that Git LFS stores in place of large files.
 type LFS string
 
-// The choices. The zero value means [LFSPointers].
+// The zero value means [LFSPointers].
 const (
-	// LFSPointers leaves them as they are.
+	// LFSPointers leaves pointers unchanged.
 	LFSPointers LFS = "pointers"
-	// LFSContent puts the objects of git-lfs in their place: those of files with
-	// filter=lfs, as git-lfs does, and under [ProfileFull] those of all. An object is not converted, for git
-	// does that before a filter runs. Where the repository does not have it the
-	// pointer stays, and so does one with extensions, which only programs of the
-	// user's could make a file of. One that is damaged, or has another size than its
-	// pointer says, ends the archive: git.ErrLFS.
+	// LFSContent replaces pointers by their objects: for files with filter=lfs, as Git LFS does,
+	// and under [ProfileFull] for all files. An object is not converted, because git converts
+	// before it runs a filter. A pointer stays if the repository lacks its object, or if it has
+	// extensions, which only the user's programs can process. A damaged object, or one of another
+	// size than its pointer declares, ends the archive: git.ErrLFS.
 	LFSContent LFS = "content"
 )
 
-// Submodules says what is in the folder of a submodule.
+// Submodules selects the content of submodule folders.
 type Submodules string
 
-// The choices. The zero value means [SubmodulesOmit].
+// The zero value means [SubmodulesOmit].
 const (
-	// SubmodulesOmit leaves the folders of submodules empty, as git archive
-	// does.
+	// SubmodulesOmit leaves the folders of submodules empty, as git archive does.
 	SubmodulesOmit Submodules = "omit"
-	// SubmodulesContent fills them, as deep as they go, with what an archive of
-	// the submodule's commit has: its own attributes apply, and its $Format$
-	// speaks of that commit. All members have the time of the archive's commit.
-	// A submodule that .gitmodules does not tell, or that is not served, stays
-	// empty.
+	// SubmodulesContent fills them recursively with what an archive of the submodule's commit
+	// contains: its own attributes apply, and its $Format$ refers to that commit. All members have
+	// the time of the archive's commit. A submodule that is not in .gitmodules, or not served,
+	// stays empty.
 	SubmodulesContent Submodules = "content"
 )
 
-// Delta says how a delta has the files that are modified.
+// Delta selects the form of modified files in a delta.
 type Delta string
 
-// The choices. The zero value means [DeltaFiles].
+// The zero value means [DeltaFiles].
 const (
-	// DeltaFiles has them whole.
+	// DeltaFiles sends whole files.
 	DeltaFiles Delta = "files"
-	// DeltaPatch has a patch in the place of each whose old and new content are as
-	// they are stored and have 1 KiB to 1 MiB, if its member is then smaller. A pax
-	// record says so: see docs/archive-format.md.
+	// DeltaPatch sends a patch for a file whose old and new content are stored bytes of 1 KiB to 1
+	// MiB, if that makes its member smaller. A pax record marks patches: see
+	// docs/archive-format.md.
 	DeltaPatch Delta = "patch"
 )

@@ -17,8 +17,8 @@ const (
 	deltaManifest = delta.ReservedFolder + "/manifest.json"
 )
 
-// differ makes the plan that of a delta. Where that cannot be, it stays that of
-// the full archive, if that is what the caller falls back to.
+// differ turns the plan into that of a delta. If a delta is impossible, the plan remains that of
+// the full archive, provided that the caller allows this fallback.
 func (p *Plan) differ(ctx context.Context) error {
 	err := p.findDelta(ctx)
 	fallback := p.options.Fallback
@@ -47,9 +47,8 @@ func (p *Plan) findDelta(ctx context.Context) error {
 	return p.mustBeSmaller(ctx)
 }
 
-// selectBase finds the base, and what the same options take of it. Who asks whether
-// anything is new names the head itself, most of the time: what leads there was looked
-// at when it was found, and all refs need not be read for it.
+// selectBase resolves the base and applies the options to it. A client that asks for news usually
+// names the head itself, whose reachability was checked already: the refs need not be read for it.
 func (p *Plan) selectBase(ctx context.Context) (*tree.Selection, git.Treeish, error) {
 	if p.options.Base == p.head.Revision {
 		return p.selection, p.head, nil
@@ -67,10 +66,10 @@ func (p *Plan) selectBase(ctx context.Context) (*tree.Selection, git.Treeish, er
 	return selection, base, err
 }
 
-// firstMember is the one with the manifest of a delta.
+// firstMember returns the member with the manifest of a delta.
 func (p *Plan) firstMember() *tree.Entry {
 	if p.options.Format == Manifest {
-		return nil // it is the manifest
+		return nil // the document itself is the manifest
 	}
 	return &tree.Entry{
 		Path: []byte(p.options.Prefix + deltaManifest), Mode: git.ModeRegular, ID: p.head.ID,
@@ -78,14 +77,13 @@ func (p *Plan) firstMember() *tree.Entry {
 	}
 }
 
-// mustBeSmaller refuses a delta whose tar would be larger than the full one.
-// Its members are those of the full one besides the manifest, so the question
-// is whether those that are left out are larger than that. Nearly always their
-// headers alone are, and only a few have to be found.
+// mustBeSmaller refuses a delta whose tar would be larger than the full one. Besides its manifest,
+// its members are members of the full archive, so the omitted members must be larger than the
+// manifest. Their headers alone nearly always suffice, so that only a few have to be found.
 func (p *Plan) mustBeSmaller(ctx context.Context) error {
 	changed := *p
 	changed.options.Format = Tar
-	changed.patching = nil // which only makes it smaller
+	changed.patching = nil // patches would only make it smaller
 	full := changed
 	full.changes = nil
 	size := int64(len(p.manifest))
@@ -106,11 +104,10 @@ func (p *Plan) mustBeSmaller(ctx context.Context) error {
 	return err
 }
 
-// errLeftOut ends a walk that has found enough.
+// errLeftOut ends a walk early.
 var errLeftOut = errors.New("archive: enough is left out")
 
-// leftOut reports whether the entries that are not sent have at least the given
-// length of headers.
+// leftOut reports whether the headers of the omitted entries have at least the given length.
 func (p *Plan) leftOut(ctx context.Context, changes *delta.Changes, length int64) (bool, error) {
 	leftOut := changes.LeftOut()
 	err := p.each(ctx, func(e tree.Entry) error {

@@ -1,72 +1,61 @@
-// Package archive turns a commit into a stream: tree → entries → attributes →
-// tar or zip → gzip, zstd or xz → [io.Writer].
+// Package archive turns a commit into a stream: tree → entries → attributes → tar or zip → gzip,
+// zstd or xz → [io.Writer].
 //
 // # Order of use
 //
-// Make one [Engine] for the process, and for each archive a [Plan] with
-// [Engine.Plan]. That is the moment of refusals: it finds the paths that the
-// options name, and looks at a few hundred folders for what is too large.
-// [Plan.Validator] looks at all of them. Then [Plan.WriteTo] or
-// [Plan.WriteRange] generates the archive straight into the writer.
+// Create one [Engine] per process, and a [Plan] per archive with [Engine.Plan]. That call refuses
+// what it can: it resolves the paths of the options, and checks the limits in a few hundred
+// folders. [Plan.Validator] checks them in all folders. Then [Plan.WriteTo] or [Plan.WriteRange]
+// generates the archive directly into the writer.
 //
 // # Promises
 //
-// The bytes are a function of the commit, the options, the compression level
-// and [EncoderVersion], on every machine, for any number of processors, and at
-// every time. An uncompressed tar has the bytes that
-// `git archive --format=tar` gives with tar.umask=0002, with the attributes of
-// the archived tree and of info/attributes applied, or with [ProfileFull]
-// without any; docs/archive-format.md lists what is known to differ. With
-// [ProfileWorktree] it has what git checkout writes. The zip has
-// git's entries; compressed bytes are this package's own. What depends on refs
-// or on other objects ($Format:%d$) makes the [Validator] weak.
+// The bytes are a function of the commit, the options, the compression level and [EncoderVersion],
+// on every machine, for any number of processors, and at every time. An uncompressed tar has the
+// bytes of `git archive --format=tar` with tar.umask=0002, with the attributes of the archived tree
+// and of info/attributes, or with [ProfileFull] without attributes; docs/archive-format.md lists
+// the known differences. With [ProfileWorktree] it contains what git checkout writes. The zip has
+// git's entries; the compressed bytes are this package's own. Content that depends on refs or on
+// other objects ($Format:%d$) makes the [Validator] weak.
 //
-// Content from outside of the commit, of git-lfs and of submodules, is put in on
-// request only. The bytes then depend on what the mirror and those beside it
-// hold, and the [Validator] tells that.
+// Content from outside of the commit, of Git LFS and of submodules, is included only on request.
+// The bytes then depend on the mirror and its siblings, which the [Validator] reflects.
 //
-// Nothing is held whole: not the tar, not the gzip stream, and no file above
-// 2 MiB. Archives that are written at the same time share the processors
-// evenly; each has a few runs of entries and blocks in memory, whatever its
-// size.
+// Nothing is held whole: not the tar, not the gzip stream, and no file above 2 MiB. Concurrent
+// archives share the processors evenly; each has a few runs of entries and blocks in memory,
+// whatever its size.
 //
-// An error from [Plan.WriteTo] means that what was written so far is not an
-// archive: no trailer was written, and the caller must make the failure
-// visible to whoever receives the bytes.
+// After an error of [Plan.WriteTo], the written bytes are no archive: they have no trailer, and the
+// caller must make the failure visible to the receiver.
 //
 // # Deltas
 //
-// With [Options.Base] an archive holds the members that are added, modified or
-// of another mode or type than in the base's archive, in the usual order and
-// with their folders before them. The first member is .repomcp/manifest.json,
-// below the prefix: it lists the paths to delete, which is done first and in
-// its order, and those whose type changed, whose old member has to be removed
-// as well before the rest is unpacked. Files with export-subst are always
-// among the members. What unpacking gives is, but for times of modification,
-// what the full archive gives.
+// With [Options.Base] an archive contains the members that were added, were modified or have
+// another mode or type than in the base's archive, in the usual order and with their folders before
+// them. The first member is .repomcp/manifest.json, below the prefix. It lists the paths to delete,
+// in order and before unpacking, and those with a changed type, whose old entries must be removed
+// before unpacking as well. Files with export-subst are always included. The result of unpacking
+// equals the full archive, except for modification times.
 //
-// That needs the same attributes on both sides where they may leave files out
-// ([ProfileArchive]), and a delta that is no larger than the full archive: else there is a [FullNeededError], or with
-// [Options.Fallback] the full archive itself, whose options have no base.
+// A delta requires the same attributes on both sides if these may exclude files ([ProfileArchive]),
+// and must not be larger than the full archive. Otherwise the result is a [FullNeededError], or
+// with [Options.Fallback] the full archive itself, whose options have no base.
 //
-// With [DeltaPatch] modified files may be patches: a pax record of the member says
-// so, and the manifest lists which may be. Whether one is depends on both contents
-// alone, so that it is made where the member is written, and nothing is held.
+// With [DeltaPatch] modified files may be patches: a pax record marks such members, and the
+// manifest lists the candidates. Whether a candidate is a patch depends only on both contents, so
+// patches are made while writing, and none is held.
 //
 // # Manifests
 //
-// The format [Manifest] is one JSON document about the members that the other
-// formats have, one to a line and in their order: path, pathBase64 (the bytes,
-// where they are not UTF-8), type, mode and id as in the tree, size of the
-// stored blob, converted (attributes ask for other content, so that the
-// member may have another size), unknownEncoding (attributes ask for an encoding
-// that is not known, so that the content stays UTF-8), lfs (oid and size of a pointer of git-lfs)
-// and url (of a submodule, from .gitmodules). Paths, and the options that are
-// repeated at the beginning, are percent-encoded as in a URI. A document that
-// is cut short is no JSON. Of a delta it has the lists as well.
+// The format [Manifest] is one JSON document about the members of the other formats, one per line
+// and in the same order: path, pathBase64 (the bytes of a path that is not UTF-8), type, mode and
+// id as in the tree, size of the stored blob, converted (attributes change the content, so the
+// member may have another size), unknownEncoding (attributes ask for an unknown encoding, so the
+// content stays UTF-8), lfs (oid and size of a Git LFS pointer) and url (of a submodule, from
+// .gitmodules). Paths, and the options at the beginning, are percent-encoded as in a URI. A
+// truncated document is invalid JSON. The manifest of a delta contains its lists as well.
 //
 // # Limits
 //
-// See [Limits] for the bounds of an archive. Programs that attributes name
-// (filters) are never run.
+// [Limits] bound an archive. Filter programs of attributes are never run.
 package archive

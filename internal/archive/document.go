@@ -9,13 +9,12 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/delta"
 )
 
-// documentVersion is that of the JSON of manifests.
+// documentVersion is the version of the manifests' JSON.
 const documentVersion = "1"
 
-// document writes JSON whose fields keep their order.
+// document is JSON with fields in order.
 type document []byte
 
-// key begins a field.
 func (d document) key(name string) document {
 	if n := len(d); n > 0 && d[n-1] != '{' {
 		d = append(d, ',')
@@ -23,21 +22,21 @@ func (d document) key(name string) document {
 	return append(append(append(d, '"'), name...), `":`...)
 }
 
-// plain adds a field with a text that needs no escaping: what [escaped] appends.
+// plain adds a field with a string that needs no escaping, as [escaped] returns it.
 func (d document) plain(name, value string) document {
 	return append(append(append(d.key(name), '"'), value...), '"')
 }
 
-// text adds a field with any text. What is not UTF-8 is replaced.
+// text adds a field with any string, and replaces invalid UTF-8.
 func (d document) text(name, value string) document {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // neither a string nor a buffer can fail
+	_ = encoder.Encode(value) // strings and buffers cannot fail
 	return append(d.key(name), bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }
 
-// list adds a field with a list of paths, one to a line.
+// list adds a field with a list of paths, one per line.
 func (d document) list(name string, paths iter.Seq[[]byte]) document {
 	d = append(d.key(name), '[')
 	for path := range paths {
@@ -49,9 +48,8 @@ func (d document) list(name string, paths iter.Seq[[]byte]) document {
 	return append(d, ']')
 }
 
-// options adds the options that are not at their default, as in a URI but with
-// one list for those that repeat; and what becomes of content that is not in
-// the repository, which has no option that is left out.
+// options adds the options that differ from their defaults, as in a URI but with lists for repeated
+// ones. It always adds the handling of content from outside of the repository.
 func (d document) options(o Options) document {
 	stored := map[string]string{"lfs": "pointers", "submodules": "omitted"}
 	for _, p := range parameters {
@@ -76,7 +74,7 @@ func (d document) options(o Options) document {
 	return d
 }
 
-// heading is what the manifest of an archive begins with.
+// heading returns the beginning of an archive's manifest.
 func (p *Plan) heading() document {
 	d := append(document{'{'}.key("version"), documentVersion...)
 	name := "commit"
@@ -93,20 +91,19 @@ func (p *Plan) heading() document {
 	return d
 }
 
-// deltaDocument is the content of the first member of a delta. The base is one
-// of the options.
+// deltaDocument returns the content of the first member of a delta. The base is one of the options.
 func (p *Plan) deltaDocument() []byte {
 	d := append(document{'{'}.key("version"), documentVersion...)
 	o := p.options
 	d = d.plain("base", o.Base)
 	d = d.plain("head", p.head.Revision)
 	d = d.plain("profile", string(o.Profile))
-	// What stands above, or is no matter of the content.
+	// These are written above, or do not affect the content.
 	o.Base, o.Fallback, o.Profile = "", "", ProfileArchive
 	return append(d.options(o).changes(p.changes, o.Delta), "}\n"...)
 }
 
-// changes adds the lists of what is other than in the base.
+// changes adds the lists of differences from the base.
 func (d document) changes(c *delta.Changes, how Delta) document {
 	if how == DeltaPatch {
 		d = d.patches(c)
@@ -123,8 +120,7 @@ func (d document) changes(c *delta.Changes, how Delta) document {
 	return d
 }
 
-// patches adds the list of the files that may be patches, with the ids of the old
-// content and the new.
+// patches adds the list of files that may be patches, with the ids of the old and the new content.
 func (d document) patches(c *delta.Changes) document {
 	d = append(d.key("patches"), '[')
 	for e := range c.Bases() {
@@ -137,12 +133,11 @@ func (d document) patches(c *delta.Changes) document {
 	return append(d, ']')
 }
 
-// plainBytes need no escaping in a path of a URI, besides letters and digits:
-// RFC 3986's unreserved bytes, sub-delims, ":" and "@", and the slash.
+// plainBytes, letters and digits need no escaping in the path of a URI: RFC 3986's unreserved
+// bytes, sub-delims, ":" and "@", and the slash.
 const plainBytes = "-._~!$&'()*+,;=:@/"
 
-// escaped appends a path with percent-encoding, the same as in the URIs of
-// resources.
+// escaped appends a percent-encoded path, as in the URIs of resources.
 func escaped(out, path []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for _, c := range path {

@@ -17,52 +17,51 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
-// EngineOptions of an [Engine]. The zero value is good for a server.
+// EngineOptions of an [Engine]. The zero value suits a server.
 type EngineOptions struct {
-	// Workers is how many processors archives may use together; 0 means all.
+	// Workers bounds the processors for all archives; 0 means all.
 	Workers int
-	// Level of compression, 1 to 9; 0 means the default of each format. It has
-	// no part in tar.xz, whose encoder has one only.
+	// Level of compression, 1 to 9; 0 means the default of each format. It does not affect tar.xz,
+	// whose encoder has only one level.
 	Level int
 }
 
-// Engine is what all archives of a process share: workers, compressors and
-// buffers. Close it after the last archive.
+// Engine holds what all archives of a process share: workers, compressors and buffers. Close it
+// after the last archive.
 type Engine struct {
 	sched        *workers.Scheduler
-	gzip         *gzip.Compressor // of zip as well
+	gzip         *gzip.Compressor // also for zip
 	codecs       map[Format]codec
 	runs         sync.Pool
 	patchers     sync.Pool
-	extra        chan struct{}                    // runs that archives may have beyond their own
-	writing      atomic.Int64                     // archives that are written
-	examinations *lru.Cache[string, *examination] // by tags
+	extra        chan struct{}                    // runs that archives may borrow
+	writing      atomic.Int64                     // archives being written
+	examinations *lru.Cache[string, *examination] // by tag
 	trails       *lru.Cache[string, *trail]
 }
 
-// codec is what a format does with the tar, or with the contents of its members.
+// codec is the compression of a format, for the tar or for the contents of its members.
 type codec struct {
-	version string                                              // of the function from members to bytes
-	open    func(ctx context.Context, dst io.Writer) compressor // of the tar; nil: its members are compressed
+	version string                                              // version of the output bytes
+	open    func(ctx context.Context, dst io.Writer) compressor // compresses the tar; nil: members are compressed
 }
 
-// compressor is a stream that has no end unless it is closed.
+// compressor is a stream that only Close completes.
 type compressor interface {
 	io.WriteCloser
 	Abort()
 }
 
 const (
-	// examinationCost is what it takes to remember what was examined, without names: tags
-	// are of one length.
+	// examinationCost is the cost of an examination without names; tags have a fixed length.
 	examinationCost = 250
-	// stringHeader is what a string in a list takes beside its bytes.
+	// stringHeader is the cost of a string in a list without its bytes.
 	stringHeader = 16
-	// maxExaminationBytes bounds what is remembered.
+	// maxExaminationBytes bounds the cached examinations.
 	maxExaminationBytes = 2_000_000
 )
 
-// CheckLevel fails for what is no compression level; 0 is one, which picks a good one.
+// CheckLevel refuses invalid compression levels; 0 selects a default.
 func CheckLevel(level int) error {
 	if level != 0 && (level < gzip.MinLevel || level > gzip.MaxLevel) {
 		return fmt.Errorf("compression level %d is not in %d to %d", level, gzip.MinLevel, gzip.MaxLevel)
@@ -112,7 +111,7 @@ func (e *Engine) openCodecs(gzipLevel, zstdLevel int) error {
 	return errors.Join(gzipErr, zstdErr)
 }
 
-// ownRuns is how many runs an archive may have of its own by now.
+// ownRuns returns the current number of runs that an archive may have of its own.
 func (e *Engine) ownRuns() int {
 	if e.writing.Load() > int64(cap(e.extra)) {
 		return crowdedRuns
@@ -120,11 +119,10 @@ func (e *Engine) ownRuns() int {
 	return ownRuns
 }
 
-// ownMemory is what one archive holds of its own: entries that are made, with what they
-// are read from, and its folders.
+// ownMemory is the memory of one archive: its runs of entries with their sources, and its folders.
 const ownMemory = ownRuns*(runBuffer+inlineBytes) + 256<<10
 
-// compressed is what a compressor adds to that.
+// compressedMemory is the additional memory of a compressor.
 var compressedMemory = map[Format]int64{
 	TarGz:  gzip.WriterBlocks * gzip.BlockMemory,
 	TarZst: zstd.WriterBlocks * zstd.BlockSize,
@@ -132,12 +130,12 @@ var compressedMemory = map[Format]int64{
 	Zip:    gzip.WriterBlocks * gzip.BlockMemory,
 }
 
-// Memory is what an archive of a format takes at most while it is written, however large
-// it is, beside what all archives share.
+// Memory returns the maximal memory of an archive of a format while it is written, whatever its
+// size, without what all archives share.
 func (f Format) Memory() int64 { return ownMemory + compressedMemory[f] }
 
-// Scheduler has the engine's workers, for others to share them with archives.
-// It ends with the engine.
+// Scheduler returns the engine's workers, so that other work can share them with archives. It ends
+// with the engine.
 func (e *Engine) Scheduler() *workers.Scheduler { return e.sched }
 
 // Close ends the workers.

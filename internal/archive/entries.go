@@ -6,17 +6,17 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
-// walk hands out the entries of an archive in its order.
+// walk yields the entries of an archive in order.
 type walk interface {
-	// Fill adds entries to a batch until it is full, and reports whether there
-	// are more. On an error the batch still has what comes before it.
+	// Fill adds entries to a batch until it is full, and reports whether there are more. After an
+	// error the batch contains the entries before it.
 	Fill(b *tree.Batch) (more bool, err error)
-	// Counts is how many entries were handed out, and how many files and
-	// folders export-ignore left out meanwhile.
+	// Counts returns the number of entries so far, and of files and folders that export-ignore
+	// excluded.
 	Counts() (entries, ignored int64)
 }
 
-// newWalk stands before the first entry.
+// newWalk returns a walk before the first entry.
 func (p *Plan) newWalk(ctx context.Context) (walk, error) {
 	if p.changes != nil {
 		return p.changes.Walk(p.firstMember()), nil
@@ -24,7 +24,7 @@ func (p *Plan) newWalk(ctx context.Context) (walk, error) {
 	return p.selection.Walk(ctx)
 }
 
-// each walks over all entries.
+// each calls do for all entries.
 func (p *Plan) each(ctx context.Context, do func(tree.Entry) error) error {
 	w, err := p.newWalk(ctx)
 	if err != nil {

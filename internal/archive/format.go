@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// EncoderVersion names the bytes of tar that this package writes for the same
-// input, as gzip.EncoderVersion names those around it. Both are part of ETags:
-// whoever changes the bytes must change them.
+// EncoderVersion identifies the bytes of tar that this package writes for the same input, as
+// gzip.EncoderVersion identifies the bytes around it. Both are part of ETags: a change of the bytes
+// requires a new version.
 const EncoderVersion = "3"
 
-// Format is the kind of an archive: its file name's suffix.
+// Format is the format of an archive: its file name's suffix.
 type Format string
 
-// The formats that can be written.
+// The supported formats.
 const (
 	Tar    Format = "tar"
 	TarGz  Format = "tar.gz"
 	TarZst Format = "tar.zst"
 	TarXz  Format = "tar.xz"
 	Zip    Format = "zip"
-	// Manifest is the list of what the other formats hold, as JSON.
+	// Manifest lists the members of the other formats as JSON.
 	Manifest Format = "manifest.json"
 )
 
-// formats lists what users may write after the last dot of an archive's name,
-// longer suffixes first.
+// formats lists the accepted suffixes of an archive's name, longer ones first.
 var formats = []struct {
 	suffix string
 	format Format
@@ -40,8 +39,7 @@ var formats = []struct {
 	{".manifest.json", Manifest},
 }
 
-// mediaTypes as registered, gzip by RFC 6713 and zstd by RFC 8878; tar and xz
-// never were.
+// mediaTypes are registered, gzip by RFC 6713 and zstd by RFC 8878, except those of tar and xz.
 var mediaTypes = map[Format]string{
 	Tar:      "application/x-tar",
 	TarGz:    "application/gzip",
@@ -51,10 +49,10 @@ var mediaTypes = map[Format]string{
 	Manifest: "application/json",
 }
 
-// Formats lists what can be written.
+// Formats lists the supported formats.
 func Formats() []Format { return slices.Sorted(maps.Keys(mediaTypes)) }
 
-// FormatNames lists the same for people, in the same order.
+// FormatNames lists them for people, in the same order.
 func FormatNames() []string {
 	var names []string
 	for _, format := range Formats() {
@@ -63,10 +61,10 @@ func FormatNames() []string {
 	return names
 }
 
-// MediaType is the Content-Type of the format.
+// MediaType returns the Content-Type of the format.
 func (f Format) MediaType() string { return mediaTypes[f] }
 
-// ParseFormat reads a format by its name or alias, such as "tgz".
+// ParseFormat parses a format's name or alias, such as "tgz".
 func ParseFormat(name string) (Format, bool) {
 	stem, format, ok := SplitName("x." + name)
 	return format, ok && stem == "x"

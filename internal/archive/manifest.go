@@ -16,32 +16,31 @@ import (
 	"github.com/repomcp/repomcp/internal/git/lfs"
 )
 
-// manifestLayout writes one JSON document with a line for each entry, in the
-// order of the archive: first what the archive is, then "entries", and last
-// what is known only then, so that a document that is cut short is no JSON.
+// manifestLayout writes one JSON document with a line for each entry, in archive order: first a
+// description of the archive, then "entries", and last the fields that are only known at the end,
+// so that a truncated document is invalid JSON.
 //
-// Of an entry there are:
+// The fields of an entry are:
 //
 //	path        the member's, percent-encoded as in a URI
-//	pathBase64  its bytes, where they are not UTF-8
+//	pathBase64  its bytes, if they are not UTF-8
 //	type        file, directory, symlink or submodule
 //	mode        as in the tree, six octal digits
 //	id          of the blob, the tree, or the submodule's commit
 //	size        of a file or link: in the repository
-//	converted   true where attributes ask for the content to be changed, so
+//	converted   true if attributes change the content, so
 //	            that the archive may have another size
 //	unknownEncoding
-//	            the encoding that attributes ask for, where it is not known and the
+//	            the encoding that attributes ask for, if it is unknown and the
 //	            content stays UTF-8
-//	lfs         oid and size, if the file is a pointer of git-lfs; and where
+//	lfs         oid and size, if the file is a Git LFS pointer; and if
 //	            pointers are to be replaced, whether its object is present
 //	url         of a submodule, if .gitmodules has it
 type manifestLayout struct {
-	urls  map[string]string // of submodules, by the members' paths
-	begun bool              // an entry was written; the writing goroutine's
+	urls  map[string]string // of submodules, by member path
+	begun bool              // an entry was written; for the writing goroutine only
 }
 
-// writeManifest writes the document.
 func (p *Plan) writeManifest(ctx context.Context, w io.Writer) error {
 	urls, err := p.memberURLs()
 	if err != nil {
@@ -50,8 +49,8 @@ func (p *Plan) writeManifest(ctx context.Context, w io.Writer) error {
 	return p.write(ctx, w, &manifestLayout{urls: urls})
 }
 
-// memberURLs are those of the submodules by the paths of their members. A
-// .gitmodules that nobody can have written names none.
+// memberURLs returns the URLs of submodules by member path. It ignores an oversized .gitmodules,
+// which no honest tool writes.
 func (p *Plan) memberURLs() (map[string]string, error) {
 	known, err := tree.SubmoduleURLs(p.selection.Root)
 	if err != nil && !errors.Is(err, tree.ErrLimit) {
@@ -79,7 +78,7 @@ func (m *manifestLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	return out, nil
 }
 
-// describe appends a line, after the comma that ends the one before.
+// describe appends a line, with the comma of the line before.
 func (m *manifestLayout) describe(r *run, buffer []byte, e tree.Entry) ([]byte, error) {
 	out := m.line(buffer, e)
 	if !e.Mode.IsRegular() && !e.Mode.IsSymlink() {
@@ -87,7 +86,7 @@ func (m *manifestLayout) describe(r *run, buffer []byte, e tree.Entry) ([]byte, 
 	}
 	size, err := r.Source.Size(e.ID)
 	if err == nil && e.Mode.IsSymlink() && size > tree.MaxLinkBytes {
-		err = tree.ErrLink // no other format has it either
+		err = tree.ErrLink // no other format includes it either
 	}
 	if err != nil {
 		return buffer, err
@@ -108,7 +107,7 @@ func (m *manifestLayout) describe(r *run, buffer []byte, e tree.Entry) ([]byte, 
 	return append(d, '}'), nil
 }
 
-// pointer adds what a pointer of git-lfs says.
+// pointer adds the fields of a Git LFS pointer.
 func (m *manifestLayout) pointer(r *run, d document, e tree.Entry) (document, error) {
 	stored, pointer, ok, err := content.ReadPointer(r.Source, e.ID, r.stored[:0])
 	if err != nil || !ok {
@@ -132,7 +131,7 @@ func (m *manifestLayout) pointer(r *run, d document, e tree.Entry) (document, er
 	return append(d, '}'), nil
 }
 
-// line appends what there is to say without the repository.
+// line appends the fields that need no access to the repository.
 func (m *manifestLayout) line(out []byte, e tree.Entry) []byte {
 	d := document(append(out, ",\n{"...))
 	d = append(escaped(append(d.key("path"), '"'), e.Path), '"')
@@ -150,7 +149,7 @@ func (m *manifestLayout) line(out []byte, e tree.Entry) []byte {
 
 func (m *manifestLayout) beforeWrite(r *run) { m.first(r.out) }
 
-// first makes a blank of the comma before the first entry.
+// first replaces the comma before the first entry by a blank.
 func (m *manifestLayout) first(entries []byte) []byte {
 	if !m.begun && len(entries) > 0 {
 		entries[0] = ' '

@@ -8,21 +8,20 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
-// Measure is what an archive will hold, as far as it is known without reading a file.
+// Measure is the extent of an archive, computed without reading files.
 type Measure struct {
 	// Entries is the number of members, folders included.
 	Entries int64
 	// Bytes is the exact length of the tar.
 	Bytes int64
-	// Ignored is how many files and folders export-ignore left out. What is in
-	// such a folder is not counted.
+	// Ignored is the number of files and folders that export-ignore excluded, without the contents
+	// of such folders.
 	Ignored int64
 }
 
-// Measure computes the extent of the archive from trees and the sizes in
-// objects' headers, which are not compared with anything: an archive of another
-// length is damaged. It reads no files but those that attributes have changed, and
-// those that may be patches.
+// Measure computes the extent of the archive from trees and the sizes in object headers, which are
+// not verified: an archive of another length is damaged. It reads only files that attributes
+// change, and candidates for patches.
 func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 	at, err := p.start(ctx)
 	if err != nil {
@@ -58,7 +57,7 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 	return m, nil
 }
 
-// tarLength is how much tar a batch makes.
+// tarLength returns the length of a batch in tar.
 func (p *Plan) tarLength(ctx context.Context, opener *content.Opener, b *tree.Batch) (int64, error) {
 	var sum int64
 	var member []byte
@@ -82,7 +81,7 @@ func (p *Plan) tarLength(ctx context.Context, opener *content.Opener, b *tree.Ba
 			}
 		}
 		if e.Mode.IsSymlink() {
-			sum += tar.HeaderLength(e.Path, 0, int(size)) // its target is part of that
+			sum += tar.HeaderLength(e.Path, 0, int(size)) // includes its target
 			continue
 		}
 		sum += tar.HeaderLength(e.Path, size, 0) + tar.PaddedLength(size)

@@ -9,77 +9,75 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/pathspec"
 )
 
-// maxPrefixBytes bounds the folder that a caller may put everything into, and
-// the one that may be left out.
+// maxPrefixBytes bounds the added folder and the stripped folder.
 const maxPrefixBytes = 1024
 
-// ErrOption refuses the value of an option. The text says which and what is
-// allowed; it is meant for the user.
+// ErrOption refuses the value of an option. The message is for the user, and names the allowed
+// values.
 var ErrOption = errors.New("archive option")
 
-// Options choose what an archive looks like.
+// Options define an archive.
 type Options struct {
 	Format  Format
 	Profile Profile
-	// Paths are git pathspecs: only what they match is taken. Each has to match
-	// something. None means everything.
+	// Paths are git pathspecs: only matching paths are included. Each must match something. None
+	// means everything.
 	Paths []string
-	// Exclude are git pathspecs of what is left out.
+	// Exclude are git pathspecs of excluded paths.
 	Exclude []string
-	// Prefix is put before every path, as by git archive --prefix: with a
-	// final slash it is a folder.
+	// Prefix is added before every path, as by git archive --prefix: with a final slash it is a
+	// folder.
 	Prefix string
-	// Strip is a folder: only what is below it is taken, with paths that begin
-	// below it.
+	// Strip is a folder: only its contents are included, with paths relative to it.
 	Strip string
-	// Base is a revision: the archive is then a delta, which holds only what
-	// differs from the archive of that revision with the same options. A plan
-	// has the full id of its commit here.
+	// Base is a revision: the archive is then a delta, which contains only the differences from the
+	// archive of that revision with the same options. In a plan, Base is the full id of its commit.
 	Base string
-	// Delta says how modified files are in a delta.
+	// Delta selects the form of modified files in a delta.
 	Delta Delta
-	// Fallback is what to make where no difference can be: with [FallbackFull]
-	// the archive that there is without a base; else it is a
-	// [FullNeededError].
+	// Fallback defines the result if a delta is impossible: with [FallbackFull] the archive without
+	// a base; otherwise a [FullNeededError].
 	Fallback string
 	LFS      LFS
-	// Submodules needs Siblings for [SubmodulesContent], and neither it nor
-	// LFSContent goes with a Base.
+	// Submodules requires Siblings for [SubmodulesContent]. Neither it nor LFSContent can be
+	// combined with a Base.
 	Submodules Submodules
 	Limits     Limits
-	// Siblings opens what submodules name. It is part of no text form.
+	// Siblings opens the repositories of submodules. It has no textual form.
 	Siblings Siblings
 }
 
-// parameter is an option as text, in a query or on a command line.
+// parameter is an option in a query or on a command line.
 type parameter struct {
 	name    string
 	repeat  bool
 	usage   string
-	choices []string // the default and what else there is; none: any text
+	choices []string // the allowed values, the default first; none: any string
 	get     func(Options) []string
 	set     func(*Options, string)
 }
 
-// parameters is the one table of options, in the order of the canonical form.
+// parameters is the table of options, in canonical order.
 var parameters = []parameter{
-	repeated("path", "take only what this git pathspec matches", func(o *Options) *[]string { return &o.Paths }),
-	repeated("exclude", "leave out what this git pathspec matches", func(o *Options) *[]string { return &o.Exclude }),
+	repeated("path", "include only paths that this git pathspec matches",
+		func(o *Options) *[]string { return &o.Paths }),
+	repeated("exclude", "exclude paths that this git pathspec matches",
+		func(o *Options) *[]string { return &o.Exclude }),
 	single("prefix", "put this before every path; end it with / for a folder",
 		func(o *Options) *string { return &o.Prefix }),
-	single("strip", "take only what is in this folder, and leave its name out of the paths",
+	single("strip", "include only the contents of this folder, with paths relative to it",
 		func(o *Options) *string { return &o.Strip }),
 	single("profile",
 		"archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored; worktree: the "+
 			"complete tree as git checkout writes it",
 		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull, ProfileWorktree),
-	single("base", "write only what differs from this revision, with the list of what is to be deleted",
+	single("base", "write only the differences from this revision, with a list of deleted paths",
 		func(o *Options) *string { return &o.Base }),
 	single("delta",
 		"patch: with base, write modified files as what turns the old content into the new, where that is smaller; "+
 			"files: write them whole",
 		func(o *Options) *Delta { return &o.Delta }, DeltaFiles, DeltaPatch),
-	single("fallback", "full: write the whole archive where a difference from base cannot be had",
+	single("fallback", "full: write the whole archive if a delta is impossible",
 		func(o *Options) *string { return &o.Fallback }),
 	single("lfs",
 		"content: replace pointers of git-lfs (those of files with filter=lfs, and with profile=full all) by their "+
@@ -91,7 +89,7 @@ var parameters = []parameter{
 		func(o *Options) *Submodules { return &o.Submodules }, SubmodulesOmit, SubmodulesContent),
 }
 
-// repeated is an option that may be given several times.
+// repeated returns an option that may be given several times.
 func repeated(name, usage string, field func(*Options) *[]string) parameter {
 	return parameter{
 		name: name, usage: usage, repeat: true,
@@ -100,7 +98,7 @@ func repeated(name, usage string, field func(*Options) *[]string) parameter {
 	}
 }
 
-// single is an option with one value. The first of its choices says nothing.
+// single returns an option with one value. The first of its choices is the default.
 func single[T ~string](name, usage string, field func(*Options) *T, choices ...T) parameter {
 	p := parameter{name: name, usage: usage, set: func(o *Options, v string) { *field(o) = T(v) }}
 	for _, c := range choices {
@@ -119,7 +117,7 @@ func single[T ~string](name, usage string, field func(*Options) *T, choices ...T
 // Parameter describes an option for a command line or a URI template.
 type Parameter struct {
 	Name   string
-	Repeat bool // it may be given several times
+	Repeat bool // may be given several times
 	Usage  string
 }
 
@@ -132,8 +130,8 @@ func Parameters() []Parameter {
 	return list
 }
 
-// Choices are the values that an option may have, the default first; none where it may
-// have any.
+// Choices returns the allowed values of an option, the default first; none if every value is
+// allowed.
 func Choices(option string) []string {
 	for _, p := range parameters {
 		if p.name == option {
@@ -143,10 +141,10 @@ func Choices(option string) []string {
 	return nil
 }
 
-// Set gives an option its value, or one more of those that repeat. An unknown
-// name and a second value of others are [ErrOption]. An empty value is the
-// default, as templates make it (RFC 6570); of a path it is refused, for it
-// would mean everything. Values are looked at by [Options.Check].
+// Set sets an option, or adds a value to a repeatable one. An unknown name, or a second value for
+// another option, is [ErrOption]. An empty value means the default, because templates produce it
+// (RFC 6570); for a path it is refused, because it would mean everything. [Options.Check] validates
+// values.
 func (o *Options) Set(name, value string) error {
 	at := slices.IndexFunc(parameters, func(p parameter) bool { return p.name == name })
 	switch {
@@ -169,8 +167,8 @@ func parameterNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Values are the options that are not at their default, in canonical order:
-// name and value by turns.
+// Values returns the options that differ from their defaults as pairs of name and value, in
+// canonical order.
 func (o Options) Values() [][2]string {
 	var list [][2]string
 	for _, p := range parameters {
@@ -181,7 +179,7 @@ func (o Options) Values() [][2]string {
 	return list
 }
 
-// Canonical returns options that mean the same one form.
+// Canonical returns one form for options with the same meaning.
 func (o Options) Canonical() Options {
 	o.Paths, o.Exclude = canonicalSet(o.Paths), canonicalSet(o.Exclude)
 	o.Strip = strings.TrimSuffix(o.Strip, "/")
@@ -209,12 +207,12 @@ func canonicalSet(list []string) []string {
 	return slices.Compact(list)
 }
 
-// takesOutside reports whether there may be content from outside of the commit.
+// takesOutside reports whether content from outside of the commit may be included.
 func (o Options) takesOutside() bool {
 	return o.LFS == LFSContent || o.Submodules == SubmodulesContent
 }
 
-// Check refuses, with [ErrOption], what no archive can be made with.
+// Check returns [ErrOption] for impossible options.
 func (o Options) Check() error {
 	if mediaTypes[o.Format] == "" {
 		return fmt.Errorf("%w \"format\": %q is unknown", ErrOption, o.Format)
@@ -226,7 +224,7 @@ func (o Options) Check() error {
 		}
 	}
 	if o.Base != "" && o.takesOutside() {
-		// Nobody knows what there was of it when the base was archived.
+		// It is unknown which of this content existed when the base was archived.
 		return fmt.Errorf("%w \"base\" does not go with content from outside of the commit (\"lfs\", \"submodules\")",
 			ErrOption)
 	}
@@ -254,7 +252,6 @@ func (o Options) Check() error {
 	return nil
 }
 
-// inside reports whether a path is empty or a plain relative one.
 func inside(path string) bool {
 	if path == "" {
 		return true

@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// minPatched is the length from which a member gets smaller by a patch, whose
-	// further header has 1 KiB.
+	// minPatched is the length from which a patch can make a member smaller, because its additional
+	// header has 1 KiB.
 	minPatched = 1 << 10
-	// mostCareful is how many files of one archive are patched with care, which takes
-	// 2 ms for each. Of more the bytes count less than the time.
+	// mostCareful bounds the files of one archive that get the best compression, at 2 ms each. For
+	// more files, time matters more than bytes.
 	mostCareful = 256
 )
 
-// patching makes patches of the modified files of an archive. Workers use it at the
-// same time.
+// patching makes patches of an archive's modified files. It is safe for concurrent use.
 type patching struct {
 	engine *Engine
 	quick  bool
 }
 
-// newPatching is nil where files are sent whole.
+// newPatching returns nil if files are sent whole.
 func (p *Plan) newPatching() *patching {
 	if p.options.Delta != DeltaPatch {
 		return nil
@@ -38,14 +37,14 @@ func (p *Plan) newPatching() *patching {
 	return &patching{p.engine, files > mostCareful}
 }
 
-// patcher is what one worker needs for that.
+// patcher is the state of one worker.
 type patcher struct {
 	zstd.Patcher
 	before, after, patch []byte
 }
 
-// append appends the member of a file as a patch, unless it is larger than that of
-// the file itself. After an error, and without a patch, out is as it was.
+// append appends a file's member as a patch, unless that is larger than the file's own member.
+// After an error, and without a patch, out is unchanged.
 func (p *patching) append(
 	layout tarLayout, source tree.Source, out []byte, e tree.Entry, limit int64,
 ) (longer []byte, patched bool, err error) {
@@ -66,8 +65,7 @@ func (p *patching) append(
 	return tar.Pad(append(out, tool.patch...), length), true, nil
 }
 
-// make reads both contents and makes the patch. It is false for contents that are
-// not patched.
+// make reads both contents and makes the patch. It returns false for contents that are not patched.
 func (t *patcher) make(source tree.Source, e tree.Entry, limit int64, quick bool) (bool, error) {
 	var err error
 	if t.after, err = source.ReadBlob(e.ID, min(zstd.MaxPatched, limit), t.after[:0]); err == nil {

@@ -12,26 +12,25 @@ import (
 )
 
 const (
-	// ownRuns is how many runs every archive has under way: one that is being
-	// written and one that is being made.
+	// ownRuns is the number of concurrent runs per archive: one that is being written and one that
+	// is being made.
 	ownRuns = 2
-	// crowdedRuns is how many it has where there are more archives than runs to
-	// share: the others keep the workers busy while one is being written.
+	// crowdedRuns is that number if there are more archives than shared runs: other archives then
+	// keep the workers busy during writes.
 	crowdedRuns = 1
-	// sharedRuns is how many more there may be of all archives together, for
-	// each worker: a single archive can keep all workers busy, and fifty do not
-	// need as much memory each.
+	// sharedRuns is the number of additional runs per worker for all archives: a single archive can
+	// keep all workers busy, and fifty do not need as much memory each.
 	sharedRuns = 2
-	// firstBytes are written before an archive borrows: what comes later must not
-	// take the workers from what its reader waits for.
+	// firstBytes are written before an archive borrows runs: later content must not take workers
+	// from the content that its reader waits for.
 	firstBytes = 64 << 10
-	// firstRun is how many entries the first run has, so that the first bytes
-	// leave early. Further runs have up to twice as many as the one before.
+	// firstRun is the number of entries of the first run, so that the first bytes leave early. Each
+	// further run has up to twice as many as the one before.
 	firstRun = 2
 )
 
-// pipeline writes one archive. Its goroutine walks the tree and hands out
-// runs; workers make their part of the archive; it writes their parts in order.
+// pipeline writes one archive. Its goroutine walks the tree and submits runs; workers generate
+// their parts of the archive; it writes these in order.
 type pipeline struct {
 	engine *Engine
 	ctx    context.Context
@@ -40,22 +39,21 @@ type pipeline struct {
 	queue  *workers.Queue
 	walk   walk
 	opener *content.Opener
-	proof  *proof // of the file that the goroutine writes next, or nil
+	proof  *proof // of the next file that the goroutine writes, or nil
 	more   bool
 	size   int   // of the next run, in entries
-	done   int64 // entries written, and skipped
+	done   int64 // entries written or skipped
 
-	borrowed int // runs in the window beyond its own
+	borrowed int // borrowed runs in pending
 
-	trail *trail // nil: no more marks
+	trail *trail // nil: no further marks
 
-	window  []*run // under way, in the order of the archive
+	pending []*run // submitted, in archive order
 	w       io.Writer
 	written int64
 }
 
-// newPipeline starts at an offset: what the archive has before it is taken for
-// written.
+// newPipeline starts at a position; the archive before it counts as written.
 func (p *Plan) newPipeline(ctx context.Context, w io.Writer, layout layout, from *position) *pipeline {
 	p.engine.writing.Add(1)
 	return &pipeline{
@@ -79,31 +77,30 @@ func (l *pipeline) whole() error {
 	return l.rest()
 }
 
-// rest writes the entries and the closing.
 func (l *pipeline) rest() error {
 	defer l.release()
 	for {
 		if err := l.fill(); err != nil {
 			return err
 		}
-		if len(l.window) == 0 {
+		if len(l.pending) == 0 {
 			return l.layout.closing(l)
 		}
-		if err := l.drain(l.window[0]); err != nil {
+		if err := l.drain(l.pending[0]); err != nil {
 			return err
 		}
 		l.recycle()
 	}
 }
 
-// fill hands out runs until as many as allowed are under way.
+// fill submits runs up to the allowed number.
 func (l *pipeline) fill() error {
-	for l.more && (len(l.window) < l.engine.ownRuns() || l.borrow()) {
+	for l.more && (len(l.pending) < l.engine.ownRuns() || l.borrow()) {
 		r := l.engine.runs.Get().(*run)
 		r.reset(l.ctx, l.plan, l.layout, l.size)
 		l.size = l.nextSize()
 		l.more, r.walkErr = l.walk.Fill(&r.Batch)
-		l.window = append(l.window, r)
+		l.pending = append(l.pending, r)
 		if err := l.submit(r); err != nil {
 			return err
 		}
@@ -111,11 +108,10 @@ func (l *pipeline) fill() error {
 	return nil
 }
 
-// borrow takes one of the runs that archives share, if one is left. Only an
-// archive that waits for workers may: one that waits for its reader would keep
-// what it borrowed.
+// borrow takes one of the shared runs, if one is free. Only an archive that waits for workers may
+// borrow: one that waits for its reader would keep the run for long.
 func (l *pipeline) borrow() bool {
-	if len(l.window[0].done) > 0 || l.written < firstBytes {
+	if len(l.pending[0].done) > 0 || l.written < firstBytes {
 		return false
 	}
 	select {
@@ -134,9 +130,9 @@ func (l *pipeline) giveBack() {
 	}
 }
 
-// nextSize is how many entries fill a run's buffer, by the average so far. A
-// run that does not fit holds up those behind it: when its buffer was written,
-// a worker has to come back to it.
+// nextSize returns the number of entries that fill a run's buffer, by the average so far. A run
+// that does not fit delays the following ones, because a worker must continue it after its buffer
+// was written.
 func (l *pipeline) nextSize() int {
 	fit := runEntries
 	if l.done > 0 && l.written > 0 {
@@ -152,8 +148,7 @@ func (l *pipeline) submit(task workers.Task) error {
 	return nil
 }
 
-// drain writes all of a run: what workers made, and the files between that are
-// made here.
+// drain writes all of a run: the workers' parts, and the files that are generated here.
 func (l *pipeline) drain(r *run) error {
 	for {
 		if err := l.wait(r.done); err != nil {
@@ -184,7 +179,6 @@ func (l *pipeline) drain(r *run) error {
 	}
 }
 
-// wait waits for a worker.
 func (l *pipeline) wait(done <-chan struct{}) error {
 	select {
 	case <-done:
@@ -196,8 +190,8 @@ func (l *pipeline) wait(done <-chan struct{}) error {
 	}
 }
 
-// resubmit hands out what is left of the first run, in two halves if it can: it
-// holds up all the others, and only one worker can be at each.
+// resubmit submits the rest of the first run, as two halves if possible: it delays all others, and
+// only one worker can process each half.
 func (l *pipeline) resubmit(r *run) error {
 	if r.Len()-r.next < 2 || !l.borrow() {
 		return l.submit(r)
@@ -205,15 +199,14 @@ func (l *pipeline) resubmit(r *run) error {
 	half := l.engine.runs.Get().(*run)
 	half.reset(l.ctx, l.plan, l.layout, 0)
 	r.split(half)
-	l.window = slices.Insert(l.window, 1, half)
+	l.pending = slices.Insert(l.pending, 1, half)
 	if err := l.submit(r); err != nil {
 		return err
 	}
 	return l.submit(half)
 }
 
-// streamFile writes the next file of a run, which is large or has to be made in
-// order.
+// streamFile writes the next file of a run, which is large or must be generated in order.
 func (l *pipeline) streamFile(r *run) error {
 	e := r.Entry(r.next)
 	if err := l.proveAhead(r, e.ID); err != nil {
@@ -246,35 +239,34 @@ func (l *pipeline) write(p []byte) error {
 	return err
 }
 
-// recycle gives back the run that was written.
+// recycle returns the written run to the pool.
 func (l *pipeline) recycle() {
-	l.done += int64(l.window[0].Len())
-	l.mark(l.window[0])
-	l.engine.runs.Put(l.window[0])
-	copy(l.window, l.window[1:])
-	l.window[len(l.window)-1] = nil
-	l.window = l.window[:len(l.window)-1]
+	l.done += int64(l.pending[0].Len())
+	l.mark(l.pending[0])
+	l.engine.runs.Put(l.pending[0])
+	copy(l.pending, l.pending[1:])
+	l.pending[len(l.pending)-1] = nil
+	l.pending = l.pending[:len(l.pending)-1]
 	l.giveBack()
 }
 
-// mark notes where the archive has got to with a run.
+// mark records the position in the archive after a run.
 func (l *pipeline) mark(r *run) {
 	if r.ordered() {
-		l.trail = nil // what follows depends on it
+		l.trail = nil // later content depends on this run
 	}
 	if l.trail != nil && !r.cut {
 		l.trail.note(mark{l.done, l.written})
 	}
 }
 
-// release ends the queue. After that no worker touches the runs; those of an
-// archive that failed may have a result waiting, so they are not used again,
-// but what they took from the engine is given back.
+// release ends the queue. After that no worker uses the runs. Runs of a failed archive may have
+// unread results, so they are not reused, but their shared resources are returned.
 func (l *pipeline) release() {
 	l.queue.Close()
 	l.proof.end()
 	l.engine.writing.Add(-1)
-	for _, r := range l.window {
+	for _, r := range l.pending {
 		r.clearOutput()
 	}
 	for l.borrowed > 0 {

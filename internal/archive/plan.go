@@ -20,16 +20,16 @@ type Plan struct {
 	head      git.Treeish
 	options   Options
 	selection *tree.Selection
-	changes   *delta.Changes // nil: everything
+	changes   *delta.Changes // nil: all entries
 	patching  *patching      // nil: modified files are sent whole
 	manifest  []byte         // content of a delta's first member
 
-	descriptions *pretty.Descriptions // found by the first that goes over the entries
+	descriptions *pretty.Descriptions // filled by the first pass over the entries
 }
 
-// Plan checks the options, and that the paths they name exist. What is found
-// without reading many folders is refused here: [ErrOption], [ErrLimit],
-// [NoMatchError]. With a base both trees are compared here: [FullNeededError].
+// Plan checks the options, and that their paths exist. It refuses what it can detect without
+// reading many folders: [ErrOption], [ErrLimit], [NoMatchError]. With a base it compares both
+// trees: [FullNeededError].
 func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, options Options) (*Plan, error) {
 	if err := options.Check(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, opti
 			return nil, err
 		}
 	}
-	if p.changes == nil { // the comparison keeps the limits itself
+	if p.changes == nil { // the comparison enforces the limits itself
 		if err := p.selection.SurveyQuickly(ctx); err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, opti
 	return p, nil
 }
 
-// selectEntries finds what the options name.
+// selectEntries resolves the options.
 func (p *Plan) selectEntries(ctx context.Context) error {
 	root, err := tree.ReadFolder(p.source, p.head.Tree)
 	if err != nil {
@@ -79,13 +79,13 @@ func (p *Plan) selectEntries(ctx context.Context) error {
 	return err
 }
 
-// newOpener makes the content that is not simply copied.
+// newOpener returns an opener of content that is not simply copied.
 func (p *Plan) newOpener(ctx context.Context) *content.Opener {
 	return content.NewOpener(ctx, p.source, p.head.Commit, p.options.Limits, p.descriptions)
 }
 
-// folder is the path that everything is put into, if any. Like git an archive
-// has one entry for it, with one final slash, and none for those above it.
+// folder returns the prefix if it is a folder. Like git, an archive has one entry for it, with one
+// final slash, and none for its parents.
 func (p *Plan) folder() []byte {
 	if !strings.HasSuffix(p.options.Prefix, "/") {
 		return nil
@@ -93,14 +93,14 @@ func (p *Plan) folder() []byte {
 	return []byte(strings.TrimRight(p.options.Prefix, "/") + "/")
 }
 
-// Head is what the archive is made of.
+// Head returns the archived commit or tree.
 func (p *Plan) Head() git.Treeish { return p.head }
 
-// Options are the plan's, in canonical form.
+// Options returns the plan's options in canonical form.
 func (p *Plan) Options() Options { return p.options }
 
-// WriteTo generates the archive. Any error means that what w got is cut short
-// and must not be taken for an archive. It ends soon after ctx does.
+// WriteTo generates the archive. After an error the bytes in w are truncated and must not be used
+// as an archive. WriteTo ends soon after ctx.
 func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	switch p.options.Format {
 	case Zip:
@@ -111,7 +111,7 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 		return p.write(ctx, w, p.tarLayout())
 	}
 	zw := p.engine.codecs[p.options.Format].open(ctx, w)
-	// Without Close there is no end: a broken stream never looks whole.
+	// Only Close completes the stream: a broken stream never looks complete.
 	defer zw.Abort()
 	if err := p.write(ctx, zw, p.tarLayout()); err != nil {
 		return err
@@ -119,7 +119,6 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	return zw.Close()
 }
 
-// write writes the archive from its beginning.
 func (p *Plan) write(ctx context.Context, w io.Writer, layout layout) error {
 	from, err := p.start(ctx)
 	if err != nil {

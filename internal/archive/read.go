@@ -8,8 +8,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// appendEntry appends one entry and goes on to the next. It reports whether there
-// is room for more.
+// appendEntry appends one entry and advances to the next. It reports whether there is room for
+// more.
 func (r *run) appendEntry(e tree.Entry) (more bool, err error) {
 	if d, ok := r.layout.(describer); ok {
 		r.out, err = d.describe(r, r.out, e)
@@ -34,7 +34,7 @@ func (r *run) appendEntry(e tree.Entry) (more bool, err error) {
 	}
 }
 
-// finishEntry goes on to the next entry, unless this one failed.
+// finishEntry advances to the next entry, unless this one failed.
 func (r *run) finishEntry(err error) (more bool, failed error) {
 	if err != nil {
 		return false, tree.Damaged(err)
@@ -43,30 +43,27 @@ func (r *run) finishEntry(err error) (more bool, failed error) {
 	return true, nil
 }
 
-// leaveToWriter ends the run's part before a file that the goroutine that writes
-// has to make.
+// leaveToWriter stops here: the next file is streamed by the writing goroutine.
 func (r *run) leaveToWriter() (more bool, err error) {
 	r.forWriter = true
 	return false, nil
 }
 
-// appendBare appends an entry without content.
 func (r *run) appendBare(e tree.Entry, target []byte) (more bool, err error) {
 	out := r.buffer()
 	*out, err = r.framing.appendBare(r, *out, e, target)
 	return r.finishEntry(err)
 }
 
-// appendContent appends a file whose content is at hand.
+// appendContent appends a file with the given content.
 func (r *run) appendContent(e tree.Entry, content []byte) (more bool, err error) {
 	out := r.buffer()
 	*out, err = r.framing.appendContent(r, *out, e, content)
 	return r.finishEntry(err)
 }
 
-// appendFile appends a file. One that is too large for the run's own buffer goes
-// into a large one, and so does what follows; or it is left to the goroutine that
-// writes.
+// appendFile appends a file. A file that is too large for the run's own buffer goes into a large
+// one, with the following entries, or is left to the writing goroutine.
 func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 	if e.Treatment.Changes() {
 		return r.appendTreated(e)
@@ -93,13 +90,13 @@ func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 	first := len(*out) == 0
 	*out, err = r.framing.appendBlob(r, *out, e, min(largeBytes-int64(len(*out)), r.limits.BlobBytes))
 	if errors.Is(err, git.ErrTooLarge) {
-		r.forWriter = first // or it begins the next buffer
+		r.forWriter = first // otherwise it begins the next buffer
 		return false, nil
 	}
 	return r.finishEntry(err)
 }
 
-// appendPatch appends a patch in the place of a file, if it is to have one.
+// appendPatch appends a file as a patch, if possible.
 func (r *run) appendPatch(e tree.Entry) (patched bool, err error) {
 	layout, ok := r.layout.(tarLayout)
 	if !ok {
@@ -110,7 +107,7 @@ func (r *run) appendPatch(e tree.Entry) (patched bool, err error) {
 	return patched, err
 }
 
-// appendTreated appends a small file that is converted.
+// appendTreated appends a small converted file.
 func (r *run) appendTreated(e tree.Entry) (more bool, err error) {
 	generated := e.Treatment.Generated
 	if e.Treatment.InOrder() || len(generated) > inlineBytes {
@@ -132,8 +129,8 @@ func (r *run) appendTreated(e tree.Entry) (more bool, err error) {
 	return r.appendContent(e, r.converted)
 }
 
-// appendPointer appends a file that may be a pointer. A large object is left to
-// the goroutine that writes.
+// appendPointer appends a file that may be a pointer. A large object is left to the writing
+// goroutine.
 func (r *run) appendPointer(e tree.Entry) (more bool, err error) {
 	if e.Treatment.InOrder() {
 		return r.leaveToWriter()
@@ -155,7 +152,7 @@ func (r *run) appendPointer(e tree.Entry) (more bool, err error) {
 		}
 	}
 	if stored == nil || e.Treatment.Changes() {
-		return r.appendFile(e) // not a pointer, or one that stays
+		return r.appendFile(e) // no pointer, or one that stays
 	}
 	if int64(len(stored)) > r.limits.BlobBytes {
 		return false, r.limits.BlobExceeded()
@@ -163,8 +160,7 @@ func (r *run) appendPointer(e tree.Entry) (more bool, err error) {
 	return r.appendContent(e, stored)
 }
 
-// appendObject appends the object of git-lfs that a file stands for, and closes
-// it.
+// appendObject appends the Git LFS object of a file, and closes it.
 func (r *run) appendObject(e tree.Entry, object *git.LFSObject) (more bool, err error) {
 	if object.Size() > inlineBytes {
 		r.forWriter = true

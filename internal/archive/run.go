@@ -9,51 +9,49 @@ import (
 )
 
 const (
-	// runEntries is how many entries a worker takes at once: enough to make
-	// handing them over cheap, few enough to share a small archive out.
+	// runEntries is the maximal number of entries per run: enough to make submitting cheap, and few
+	// enough to divide a small archive among workers.
 	runEntries = 64
-	// runBytes is how much tar a worker makes before it hands it on.
+	// runBytes is the amount of tar after which a worker ends a run.
 	runBytes = 256 << 10
-	// inlineBytes is the size up to which a file is read into the run's buffer.
+	// inlineBytes bounds files that are read into the run's buffer.
 	inlineBytes = 128 << 10
-	// largeBytes is the size up to which a file is read whole by a worker, which
-	// is twice as fast as streaming, when one of the few buffers of that size
-	// is free. Others flow through the goroutine that writes the archive.
+	// largeBytes bounds files that a worker reads whole, which is twice as fast as streaming, if
+	// one of the few buffers of that size is free. Other files are streamed by the writing
+	// goroutine.
 	largeBytes = 4 << 20
-	// largeRun is how much is read into such a buffer before a run ends: large
-	// files often lie beside each other, and are compared with their ids together.
+	// largeRun is the amount in such a buffer after which a run ends: large files are often
+	// adjacent, and are verified together.
 	largeRun = 1 << 20
-	// runBuffer has room for a run that was nearly full before its last file,
-	// with that file's headers and padding.
+	// runBuffer has room for a run that is nearly full before its last file, with that file's
+	// headers and padding.
 	runBuffer = runBytes + inlineBytes + 4*tar.RecordSize
 )
 
-// run is some consecutive entries of an archive. A worker reads their content
-// and makes their part of the archive; the goroutine that writes it puts the
-// parts in order. Buffers are used again for the next run.
+// run is a sequence of consecutive entries. A worker reads their content and generates their part
+// of the archive; the writing goroutine writes the parts in order. Buffers are reused.
 type run struct {
 	tree.Batch
 	limits  Limits
 	layout  layout
-	framing framing // the same, if it has members
+	framing framing // the same as layout, if it has members
 	ctx     context.Context
 	patches *patching // nil: files are written whole
 
-	out       []byte        // made of the entries before next that was not written yet
-	large     []byte        // the same of those from the first large file on, or nil
-	next      int           // the entry to go on with
-	forWriter bool          // that entry is a file for the goroutine that writes
-	err       error         // reading failed at it
-	buffers   *largeBuffers // that large is one of
+	out       []byte        // unwritten bytes of the entries before next
+	large     []byte        // the same from the first large file on, or nil
+	next      int           // the next entry to append
+	forWriter bool          // that entry is a file for the writing goroutine
+	err       error         // reading that entry failed
+	buffers   *largeBuffers // pool of large
 
-	// Contents of a file before and after conversion, where they do not go
-	// straight into out; kept for the next.
+	// Contents of a file before and after conversion, if they do not go directly into out; reused.
 	stored, converted []byte
-	records           []byte // of a zip's directory, for what is in out
+	records           []byte // of a zip's directory, for out
 	worker            *workers.Worker
 
-	walkErr error // the tree could not be read after the last entry
-	cut     bool  // its last entry is not where the tree was walked to at a time
+	walkErr error // the tree is unreadable after the last entry
+	cut     bool  // its end is not a position of the walk
 	done    chan struct{}
 }
 
@@ -63,7 +61,7 @@ func newRun(buffers *largeBuffers) *run {
 	return r
 }
 
-// reset prepares the run for entries of another place or archive.
+// reset prepares the run for other entries or another archive.
 func (r *run) reset(ctx context.Context, p *Plan, layout layout, limit int) {
 	r.Reset(p.source, limit)
 	r.ctx, r.limits, r.layout, r.cut = ctx, p.options.Limits, layout, false
@@ -72,8 +70,7 @@ func (r *run) reset(ctx context.Context, p *Plan, layout layout, limit int) {
 	r.next, r.forWriter, r.err, r.walkErr, r.records = 0, false, nil, nil, r.records[:0]
 }
 
-// split moves the second half of the entries that are left to an empty run, which
-// is to follow.
+// split moves the second half of the remaining entries to an empty run, which follows this one.
 func (r *run) split(half *run) {
 	r.Split((r.next+r.Len()+1)/2, &half.Batch)
 	half.walkErr, r.walkErr = r.walkErr, nil
@@ -87,7 +84,7 @@ func (r *run) Run(w *workers.Worker) {
 	r.done <- struct{}{}
 }
 
-// buffer is what the next entry is appended to.
+// buffer returns the buffer for the next entry.
 func (r *run) buffer() *[]byte {
 	if r.large != nil {
 		return &r.large
@@ -95,8 +92,7 @@ func (r *run) buffer() *[]byte {
 	return &r.out
 }
 
-// appendEntries goes on until entries are at their end, the buffer is full, a file
-// is large or something fails.
+// appendEntries continues to the end of the entries, a full buffer, a large file or an error.
 func (r *run) appendEntries() {
 	r.err = nil
 	for more := true; more && r.next < r.Len() && len(r.out) < runBytes && len(r.large) < largeRun; {
@@ -107,10 +103,10 @@ func (r *run) appendEntries() {
 	}
 }
 
-// clearOutput makes room in the buffers, whose content is written.
+// clearOutput empties the buffers after a write.
 func (r *run) clearOutput() {
 	r.out = r.out[:0]
-	if cap(r.out) > 2*runBuffer { // a large patch was in it
+	if cap(r.out) > 2*runBuffer { // it contained a large patch
 		r.out = make([]byte, 0, runBuffer)
 	}
 	if r.large != nil {

@@ -27,8 +27,8 @@ func (t tarLayout) appendBare(_ *run, out []byte, e tree.Entry, target []byte) (
 	return t.header(out, e, 0, target), nil
 }
 
-// appendBlob reads a file's content to where it belongs, and completes the header
-// before it, since the size is known only then.
+// appendBlob reads a file's content into place, and then completes the header before it, because
+// the size is only known then.
 func (t tarLayout) appendBlob(r *run, buffer []byte, e tree.Entry, limit int64) ([]byte, error) {
 	out := t.header(buffer, e, 0, nil)
 	content := len(out)

@@ -14,22 +14,20 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// Validator names the bytes of an archive (RFC 9110, section 8.8).
+// Validator identifies the bytes of an archive (RFC 9110, section 8.8).
 type Validator struct {
-	// Tag is opaque and has no quotes. The same tag means the same bytes, on
-	// every server with the same encoder versions and compression level.
+	// Tag is opaque and has no quotes. Equal tags mean equal bytes, on every server with the same
+	// encoder versions and compression level.
 	Tag string
-	// Weak says that the content may differ in what depends on the refs and
-	// other objects of the repository ($Format:%d$), on its objects of git-lfs
-	// or on other repositories, so that parts of two downloads must not be put
-	// together.
+	// Weak reports that the content may depend on refs and other objects of the repository
+	// ($Format:%d$), on its Git LFS objects or on other repositories, so that parts of two
+	// downloads must not be combined.
 	Weak bool
 }
 
-// Validator looks at all folders, once for each archive in the memory of the
-// engine: that is what an [ErrLimit] of a large tree can be known by before
-// the first byte, and whether a file has placeholders that make it weak. Where objects
-// may be missing although nothing is damaged it looks for each file, too.
+// Validator examines all folders, once per archive in the engine's cache. So it detects an
+// [ErrLimit] of a large tree before the first byte, and placeholders that make the archive weak. If
+// objects may be missing without damage, it also looks up each file.
 func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 	entries, err := p.examined(ctx)
 	if err == nil {
@@ -38,7 +36,7 @@ func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 	if err != nil {
 		return Validator{}, err
 	}
-	// What is outside of the commit comes and goes.
+	// Content from outside of the commit may appear and disappear.
 	v := Validator{Tag: p.tag(), Weak: entries.dependOnRefs || p.options.takesOutside()}
 	if p.options.LFS == LFSContent {
 		v.Tag, err = p.tagWithObjects(ctx, v.Tag)
@@ -46,9 +44,8 @@ func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 	return v, err
 }
 
-// checkPresent looks for the files of an archive where one may be missing although
-// nothing is damaged. That is asked each time, for a tag names the same archive in every
-// repository.
+// checkPresent looks up the files of an archive if one may be missing without damage. The result is
+// not cached, because a tag names the same archive in every repository.
 func (p *Plan) checkPresent(ctx context.Context) error {
 	if !p.selection.MayLack() {
 		return nil
@@ -61,7 +58,7 @@ func (p *Plan) checkPresent(ctx context.Context) error {
 		if e.Module != nil {
 			source = e.Module.Source
 		}
-		for _, id := range []git.ID{e.ID, e.Base} { // a file that no tree has is neither
+		for _, id := range []git.ID{e.ID, e.Base} { // a generated file has neither
 			if id.IsZero() {
 				continue
 			}
@@ -73,14 +70,13 @@ func (p *Plan) checkPresent(ctx context.Context) error {
 	})
 }
 
-// MaxUnknownEncodings is how many encodings [Plan.UnknownEncodings] returns: of an archive
-// with more, the manifest says which file is meant for which.
+// MaxUnknownEncodings bounds the result of [Plan.UnknownEncodings]; the manifest lists all files
+// with their encodings.
 const MaxUnknownEncodings = 8
 
-// UnknownEncodings are the encodings that attributes ask for and that are not known here,
-// in the order of the first files that have them. Those files stay UTF-8. It costs
-// nothing where [Plan.Validator] was asked. first says that the engine does not remember
-// to have told of this archive before.
+// UnknownEncodings returns the unknown encodings that attributes ask for, in the order of the first
+// files with them. Those files stay UTF-8. It is free after [Plan.Validator]. first reports that
+// the engine has not returned them for this archive before, as far as it remembers.
 func (p *Plan) UnknownEncodings(ctx context.Context) (names []string, first bool, err error) {
 	entries, err := p.examined(ctx)
 	if err != nil || len(entries.unknownEncodings) == 0 {
@@ -89,12 +85,11 @@ func (p *Plan) UnknownEncodings(ctx context.Context) (names []string, first bool
 	return entries.unknownEncodings, !entries.told.Swap(true), nil
 }
 
-// tagWithObjects makes of a tag one that tells which objects of git-lfs there are,
-// since it must not pass for that of an archive made before something came. To
-// know that all pointers are read, each time.
+// tagWithObjects extends a tag by the set of existing Git LFS objects, so that the tag changes when
+// an object arrives. It reads all pointers each time.
 func (p *Plan) tagWithObjects(ctx context.Context, tag string) (string, error) {
 	sum := sha256.New()
-	_, _ = io.WriteString(sum, tag) // a hash takes everything
+	_, _ = io.WriteString(sum, tag) // a hash cannot fail
 	opener := p.newOpener(ctx)
 	err := p.each(ctx, func(e tree.Entry) error {
 		lacking, err := opener.LacksObject(e)
@@ -106,14 +101,14 @@ func (p *Plan) tagWithObjects(ctx context.Context, tag string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:16]), err
 }
 
-// examination is what is known of the entries of an archive before they are written.
+// examination describes an archive's entries before they are written.
 type examination struct {
-	dependOnRefs     bool // a file has placeholders that do
+	dependOnRefs     bool // a file has such placeholders
 	unknownEncodings []string
-	told             atomic.Bool // of the encodings
+	told             atomic.Bool // the encodings were returned
 }
 
-// cost is the memory that it takes in the engine's cache.
+// cost returns the memory of the examination in the engine's cache.
 func (e *examination) cost() int64 {
 	cost := int64(examinationCost)
 	for _, name := range e.unknownEncodings {
@@ -128,7 +123,7 @@ func (e *examination) noteEncoding(name string) {
 	}
 }
 
-// examined examines the entries, unless the engine remembers what was found.
+// examined examines the entries, or returns the cached examination.
 func (p *Plan) examined(ctx context.Context) (*examination, error) {
 	tag := p.tag()
 	if known, ok := p.engine.examinations.Get(tag); ok {
@@ -141,12 +136,12 @@ func (p *Plan) examined(ctx context.Context) (*examination, error) {
 	return p.engine.examinations.GetOrPut(tag, found, found.cost()), nil
 }
 
-// examine refuses what an archive cannot be made of. It surveys the tree, and goes over
-// the entries where one may be a matter of what was found.
+// examine refuses impossible archives. It surveys the tree, and walks the entries if the survey
+// found something that depends on single files.
 func (p *Plan) examine(ctx context.Context) (*examination, error) {
 	found, err := p.selection.Survey(ctx)
 	if p.options.Format == Manifest {
-		found.Substitutes = false // it has no contents
+		found.Substitutes = false // it contains no contents
 	}
 	entries := new(examination)
 	if err != nil || found == (tree.Found{}) {
@@ -167,7 +162,7 @@ func (p *Plan) examine(ctx context.Context) (*examination, error) {
 	})
 }
 
-// tag hashes everything that the bytes are a function of.
+// tag hashes everything that determines the bytes.
 func (p *Plan) tag() string {
 	parts := p.engine.inputs(p.head.ID, p.options, p.selection.Info)
 	for _, m := range p.selection.Modules("") {
@@ -177,10 +172,9 @@ func (p *Plan) tag() string {
 	return hashed(parts)
 }
 
-// Tag is that of the [Validator] of an archive whose commit is not at hand, as
-// it is if it is strong. Options are those of a [Plan]; info is the content of
-// info/attributes, or nil. With content from outside of the commit there is
-// none.
+// Tag returns the tag of an archive's [Validator] without access to its commit; it is right only if
+// the validator is strong. options are those of a [Plan]; info is the content of info/attributes,
+// or nil. ok is false for content from outside of the commit.
 func (e *Engine) Tag(head git.ID, options Options, info []byte) (tag string, ok bool) {
 	options = options.Canonical()
 	if profiles[options.Profile] != tree.ForArchive {
@@ -189,7 +183,7 @@ func (e *Engine) Tag(head git.ID, options Options, info []byte) (tag string, ok 
 	return hashed(e.inputs(head, options, info)), options.Check() == nil && !options.takesOutside()
 }
 
-// inputs are what the bytes of an archive without submodules are a function of.
+// inputs returns everything that determines the bytes of an archive without submodules.
 func (e *Engine) inputs(head git.ID, options Options, info []byte) []any {
 	sum := sha256.Sum256(info)
 	parts := []any{

@@ -9,10 +9,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// zipLayout writes zip as git archive does. Small files are deflated by
-// workers, each as a whole; others by all workers together, while they flow.
-// Which of the two is decided by size alone, so that the bytes are always the
-// same.
+// zipLayout writes zip as git archive does. Single workers deflate small files, and all workers
+// together deflate large ones as streams. The choice depends only on the size, so that the bytes
+// are deterministic.
 type zipLayout struct {
 	format    *zip.Format
 	directory *zip.Directory
@@ -84,7 +83,7 @@ func member(e tree.Entry) zip.Member {
 	return zip.Member{Path: e.Path, Mode: uint32(e.Mode), Content: kindOf(e.Treatment)}
 }
 
-// kindOf is what the diff attribute says of a content, for unzip -a.
+// kindOf returns the kind of a content by its diff attribute, for unzip -a.
 func kindOf(t *tree.Treatment) zip.Content {
 	if t == nil {
 		return zip.Guess

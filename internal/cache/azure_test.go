@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// azure speaks as much of the REST API of Azure's blobs as the driver uses: Put
-// Blob, Put Block, Put Block List, Get Blob, Get Blob Properties, Delete Blob
-// and List Blobs of one container, for who signs in some way.
+// azure implements the part of the REST API of Azure's blobs that the driver uses: Put Blob, Put
+// Block, Put Block List, Get Blob, Get Blob Properties, Delete Blob and List Blobs of one container.
+// It accepts every signature.
 type azure struct {
 	mu     sync.Mutex
 	blobs  map[string][]byte

@@ -18,9 +18,9 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// cloudBucket is a bucket of the services that gocloud has drivers for. The
-// clients of Azure and Google bring half of the program, gRPC and 8 ms for every
-// start: a build with the tag has them, and so does the container image.
+// cloudBucket is a bucket of a service with a gocloud driver. The clients of Azure and Google would
+// double the program, add gRPC and 8 ms to every start: only builds with the tag, such as the
+// container image, include them.
 type cloudBucket struct{ bucket *blob.Bucket }
 
 func openCloud(ctx context.Context, u *url.URL) (Bucket, error) {
@@ -47,9 +47,8 @@ func (b cloudBucket) Open(ctx context.Context, name string, offset, length int64
 	return r, nil
 }
 
-// Upload lets the driver read: Azure's panics when a writer is closed whose
-// upload has failed. A driver that is read to an error keeps what came before,
-// unless its context has ended.
+// Upload lets the driver read: Azure's panics when a writer is closed after its upload has failed.
+// A driver whose reader fails keeps the earlier bytes, unless its context has ended.
 func (b cloudBucket) Upload(ctx context.Context, name, mediaType string, r io.Reader) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -63,7 +62,7 @@ func (b cloudBucket) Upload(ctx context.Context, name, mediaType string, r io.Re
 	return cloudError(err)
 }
 
-// cancelingReader ends a context before it returns an error.
+// cancelingReader cancels a context before it returns an error.
 type cancelingReader struct {
 	r      io.Reader
 	cancel context.CancelCauseFunc
@@ -81,14 +80,14 @@ func (b cloudBucket) Delete(ctx context.Context, name string) error {
 	return cloudError(b.bucket.Delete(ctx, name))
 }
 
-// SignURL cannot name the file: the drivers have no way to say it.
+// SignURL cannot name the file: the drivers do not support that.
 func (b cloudBucket) SignURL(ctx context.Context, name, _ string, expiry time.Duration) (string, error) {
 	return b.bucket.SignedURL(ctx, name, &blob.SignedURLOptions{Expiry: expiry, Method: "GET"})
 }
 
 func (b cloudBucket) Close() error { return b.bucket.Close() }
 
-// cloudError tells an object that is not there from a failure.
+// cloudError distinguishes missing objects from other failures.
 func cloudError(err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)

@@ -23,12 +23,11 @@ import (
 
 const (
 	amazonHost = "s3.amazonaws.com"
-	// s3Attempts is how often a request is sent before it has failed, within the
-	// time that its caller allows.
+	// s3Attempts is the number of attempts per request, within its caller's time.
 	s3Attempts = 3
 )
 
-// s3Bucket is a bucket of Amazon's S3 or of a service that speaks its protocol.
+// s3Bucket is a bucket of Amazon S3 or of a compatible service.
 type s3Bucket struct {
 	client minio.Core
 	name   string
@@ -40,9 +39,9 @@ type s3Bucket struct {
 type s3Settings struct {
 	region    string
 	endpoint  string // http://HOST:PORT or https://HOST; Amazon's if there is none
-	profile   string // of the shared configuration
-	prefix    string // of the names of objects
-	pathStyle bool   // the name of the bucket is in the path, not in the host
+	profile   string // in the shared configuration
+	prefix    string // of object names
+	pathStyle bool   // the path, rather than the host, contains the bucket's name
 	plain     bool   // no TLS to Amazon
 }
 
@@ -80,9 +79,9 @@ func parseS3(query string) (s3Settings, error) {
 	return s, nil
 }
 
-// server returns the host to ask, and how the bucket is named there. Amazon has a
-// host for each bucket, unless a certificate cannot be for it; others are taken
-// to have one as well, unless they are addressed by number.
+// server returns the host, and the addressing of buckets. Amazon has a host per bucket, unless no
+// certificate can match it; other services are assumed to do the same unless they are addressed by
+// IP.
 func (s s3Settings) server() (host string, o *minio.Options, err error) {
 	host, o = amazonHost, &minio.Options{
 		Region: s.region, Secure: !s.plain, BucketLookup: minio.BucketLookupAuto,
@@ -104,8 +103,8 @@ func (s s3Settings) server() (host string, o *minio.Options, err error) {
 	return host, o, nil
 }
 
-// credentials returns what looks for credentials in the environment, in the shared
-// configuration and at the machine, anew whenever they have expired.
+// credentials looks for credentials in the environment, in the shared configuration and at the
+// machine, and refreshes expired ones.
 func (s s3Settings) credentials() *credentials.Credentials {
 	file := &credentials.FileAWSCredentials{Profile: s.profile}
 	if s.profile != "" {
@@ -137,7 +136,7 @@ func openS3(u *url.URL) (Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Signed URLs lead to the host that Amazon documents.
+	// Signed URLs use the host that Amazon documents.
 	client.SetS3EnableDualstack(false)
 	return &s3Bucket{client: *client, name: u.Host, prefix: settings.prefix, close: transport.CloseIdleConnections}, nil
 }
@@ -152,14 +151,14 @@ func (b *s3Bucket) Open(ctx context.Context, name string, offset, length int64) 
 	if err := part.SetRange(offset, offset+length-1); err != nil {
 		return nil, err
 	}
-	// The client's own way of reading asks for what has been read already once a
-	// connection breaks; the cache has a build instead.
+	// The client's own reader would read again from the start after a broken connection; the cache
+	// uses a build instead.
 	body, _, _, err := b.client.GetObject(ctx, b.name, b.prefix+name, part)
 	return body, s3Error(err)
 }
 
-// Upload sends what fits into one part as it is, and all else in parts of an
-// unknown number. The client removes them if that fails.
+// Upload sends a small object in one request, and others as a multipart upload of unknown length.
+// The client removes the parts on failure.
 func (b *s3Bucket) Upload(ctx context.Context, name, mediaType string, r io.Reader) error {
 	options := minio.PutObjectOptions{
 		ContentType: mediaType, ContentDisposition: uploadDisposition, CacheControl: uploadCacheControl,
@@ -196,7 +195,7 @@ func (b *s3Bucket) Close() error {
 	return nil
 }
 
-// s3Error tells an object that is not there from a failure.
+// s3Error distinguishes missing objects from other failures.
 func s3Error(err error) error {
 	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)

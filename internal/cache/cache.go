@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Build writes the bytes of a key. It runs in a goroutine of the cache and
-// outlives the request that it came from: what it uses must be its own. It must
-// end soon after its context, and with an error unless all bytes were written.
+// Build writes the bytes of a key. It runs in a goroutine of the cache and outlives its request: it
+// must own its resources. It must end soon after its context, and with an error unless all bytes
+// were written.
 type Build func(ctx context.Context, w io.Writer) error
 
-// Reserve takes what a build needs, for the request with that context. The cache calls it
-// once for each build that a request begins, whichever request that is, and calls release
-// when the build has ended. Its error is that of the request: nothing was begun.
+// Reserve takes what a build needs, for the request with that context. The cache calls it once for each
+// build that a request begins, and calls release when the build has ended. Its error is that of the
+// request: nothing was begun.
 type Reserve func(ctx context.Context) (release func(), err error)
 
-// ErrClosed is the error of requests after the cache was closed.
+// ErrClosed is returned after the cache was closed.
 var ErrClosed = errors.New("the cache is closed")
 
 const (
@@ -28,29 +28,28 @@ const (
 	defaultLeaseWait = 5 * time.Second
 )
 
-// Leases let one replica at a time build a key. They only save work: a build
-// is right without one.
+// Leases let one replica at a time build a key. They only save work: builds are correct without
+// them.
 type Leases interface {
-	// Take returns a function that ends the lease, or nil when another replica
-	// has it. The lease holds until then, or the process ends.
+	// Take returns a function that ends the lease, or nil if another replica holds it. The lease
+	// ends with that call or with the process.
 	Take(ctx context.Context, key Key) (release func(), err error)
 }
 
-// Options are the parts of a cache; each may be left out.
+// Options are the optional parts of a cache.
 type Options struct {
 	Disk    *Disk
 	Objects *Objects
-	// Leases are only asked where there are Objects: without them no replica
-	// has anything from another's build.
+	// Leases are used only with Objects: without them a replica cannot use another's build.
 	Leases Leases
-	// LeaseWait bounds how long a build waits for that of another replica.
-	// Default 5 s: a client sees nothing meanwhile.
+	// LeaseWait bounds how long a build waits for another replica's. Default 5 s: the client
+	// receives nothing meanwhile.
 	LeaseWait time.Duration
-	// WindowBytes is the memory of a build that has no disk. Default 1 MiB.
+	// WindowBytes is the memory of a build without a disk. Default 1 MiB.
 	WindowBytes int
 }
 
-// Cache finds bytes or has them built.
+// Cache finds bytes or builds them.
 type Cache struct {
 	options Options
 	disk    *Disk
@@ -70,7 +69,7 @@ type Cache struct {
 	}
 }
 
-// New makes a cache. Close it before the parts.
+// New returns a cache. Close it before its parts.
 func New(o Options) *Cache {
 	o.WindowBytes = cmp.Or(o.WindowBytes, defaultWindow)
 	o.LeaseWait = cmp.Or(o.LeaseWait, defaultLeaseWait)
@@ -82,7 +81,7 @@ func New(o Options) *Cache {
 	return c
 }
 
-// Close ends all builds and uploads, and returns when they have ended.
+// Close ends all builds and uploads, and waits for them.
 func (c *Cache) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -91,7 +90,7 @@ func (c *Cache) Close() {
 	c.wg.Wait()
 }
 
-// Redirects reports whether there is a place that [Entry.Redirect] leads to.
+// Redirects reports whether [Entry.Redirect] can return an address.
 func (c *Cache) Redirects() bool { return c.objects.public != nil }
 
 // Get finds the bytes of a key, or joins or begins their build. It waits for
@@ -110,7 +109,7 @@ func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build,
 			return e, nil
 		}
 		f, r, err = c.join(ctx, q)
-		q.unlessStored = false // what is there and cannot be read is built
+		q.unlessStored = false // unreadable stored bytes are built again
 	}
 	if err != nil {
 		return nil, err
@@ -131,8 +130,8 @@ func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build,
 	return e, nil
 }
 
-// Find is Get without a build: it finds what is whole. Parts of what is not
-// are better generated than waited for.
+// Find is Get without a build: it finds only complete bytes, because generating a part is faster
+// than waiting for it.
 func (c *Cache) Find(
 	ctx context.Context, key Key, mediaType string, build Build, reserve Reserve,
 ) (*Entry, bool) {
@@ -149,22 +148,22 @@ func (c *Cache) Find(
 	return e, true
 }
 
-// request is what a flight is to build, and how.
+// request describes a build.
 type request struct {
 	key          Key
 	mediaType    string
 	build        Build
 	reserve      Reserve
-	pos          int64     // where the reader begins
+	pos          int64     // start of the reader
 	locate       bool      // ask object storage and the lease first
-	object       *object   // build from it
-	expected     *Identity // what the bytes must be, where that is known
-	unlessStored bool      // begin nothing that is on disk by now
-	private      bool      // not to be joined, kept or uploaded
-	unreserve    func()    // gives back what was reserved
+	object       *object   // source of the build
+	expected     *Identity // expected identity of the bytes, if known
+	unlessStored bool      // do not build what is on disk by now
+	private      bool      // do not share, keep or upload
+	unreserve    func()    // releases the reservation
 }
 
-// errStored says that the build ended since the disk was looked at.
+// errStored means that the bytes were stored since the disk was checked.
 var errStored = errors.New("the bytes are on disk by now")
 
 // join attaches to the build of a key, or reserves what that needs and begins it.
@@ -198,8 +197,8 @@ func (c *Cache) attach(q *request, begin bool) (*flight, *reader, error) {
 			c.count.shared.Add(1)
 			return f, r, nil
 		}
-		// Its beginning has left the window. The one that begins now can be
-		// shared, the old one goes on for those it has.
+		// The window has moved past the position. A new build can be shared; the old one continues
+		// for its own readers.
 	}
 	if q.unlessStored && c.disk.has(q.key) {
 		return nil, nil, errStored
@@ -213,14 +212,14 @@ func (c *Cache) attach(q *request, begin bool) (*flight, *reader, error) {
 	if !q.private {
 		c.flights[q.key] = f
 	}
-	r, _ := f.spool.attach(q.pos, false) // nothing is lost yet
+	r, _ := f.spool.attach(q.pos, false) // a new flight has lost nothing
 	c.wg.Add(1)
 	go f.run()
 	return f, r, nil
 }
 
-// leave ends one user's part in a flight. With the last user the flight ends, unless
-// all is built; nobody can join it from then on.
+// leave removes a user from a flight. Without users an incomplete flight ends, and no reader can
+// join it.
 func (c *Cache) leave(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +231,7 @@ func (c *Cache) leave(f *flight) {
 	f.cancel(errAbandoned)
 }
 
-// retire keeps others from joining a flight.
+// retire keeps new readers from joining a flight.
 func (c *Cache) retire(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

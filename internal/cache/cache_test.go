@@ -58,7 +58,7 @@ func TestManyRequestsCauseOneBuild(t *testing.T) {
 			})
 		}
 		if !disk {
-			// Without a disk only who comes before the window moves on shares.
+			// Without a disk only clients that arrive before the window moves share a build.
 			for arrived.Load() < clients {
 				time.Sleep(time.Millisecond)
 			}
@@ -136,7 +136,7 @@ func TestALeaderThatLeavesHarmsNobody(t *testing.T) {
 			}
 			wg.Go(func() {
 				defer e.Close()
-				e.build = s.build // who is too slow for the window goes on alone
+				e.build = s.build // a client too slow for the window gets its own build
 				var out bytes.Buffer
 				if err := e.WriteTo(t.Context(), &out); err != nil || !bytes.Equal(out.Bytes(), s.bytes) {
 					t.Errorf("%d bytes and %v", out.Len(), err)
@@ -292,8 +292,8 @@ func TestCloseEndsBuilds(t *testing.T) {
 	})
 }
 
-// Clients of all kinds over a disk that is too small: whoever gets no error has
-// the right bytes, and whoever gets one a beginning of them.
+// Clients of all kinds share a disk that is too small: each gets the right bytes, or an error after a
+// prefix of them.
 func TestStorm(t *testing.T) {
 	const keys, clients = 8, 32
 	rounds := gittest.Volume(12, 30)

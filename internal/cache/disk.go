@@ -15,46 +15,46 @@ import (
 	"time"
 )
 
-// ErrInUse says that another process has the folder.
+// ErrInUse means that another process uses the folder.
 var ErrInUse = errors.New("the cache folder is in use by another process")
 
 const (
-	// maxEntries bounds the index, which takes some 350 bytes for a file.
+	// maxEntries bounds the index, which takes some 350 bytes per file.
 	maxEntries = 100_000
-	// blockBytes is what the smallest file takes.
+	// blockBytes is the disk usage of the smallest file.
 	blockBytes = 4096
-	// largestShare is the part of the limit, one in so many, that one file may have,
-	// so that one download cannot push out everything else.
+	// largestShare is the share of the limit, one in so many, that one file may take, so that one
+	// download cannot evict everything else.
 	largestShare = 2
-	// diskPause is for how long nothing is written after the disk refused to:
-	// a full one must not be filled again by each build.
+	// diskPause is the pause after a failed write: builds must not fill a full disk again and
+	// again.
 	diskPause = 30 * time.Second
 
 	temporary = ".tmp"
 )
 
-// Disk is a folder of whole bytes, bounded in size. The least recently used
-// files go first; that order outlives the process, as modification times.
+// Disk is a folder of complete files, limited in size. The least recently used files are evicted
+// first; modification times keep that order across restarts.
 //
-// Files are "{key}.{random}", so that a new file never takes the name of an
-// old one that is about to be removed. What has other names is left alone.
+// Files are "{key}.{random}", so that a new file never takes the name of an old one that is about
+// to be removed. Files with other names are left alone.
 type Disk struct {
-	folder folder // nil: nothing is kept
+	folder folder // nil: disabled
 	limit  int64
 	pool   *sync.Pool
 
 	mu     sync.Mutex
 	index  map[Key]*list.Element
-	recent list.List // of *stored, the latest first
-	used   int64     // with what drafts have reserved
-	paused time.Time // nothing is written before
-	latest time.Time // the newest time that a file was set to
+	recent list.List // of *stored, most recent first
+	used   int64     // including reservations of drafts
+	paused time.Time // no writes before then
+	latest time.Time // newest time that a file was set to
 
 	count struct{ evicted, damaged, faults, refused atomic.Int64 }
 }
 
-// OpenDisk opens a folder, makes it if need be, and removes what a crash left
-// unfinished. Only one process at a time can have a folder: [ErrInUse].
+// OpenDisk opens or creates a folder, and removes what a crash left unfinished. One process at a
+// time can use a folder: [ErrInUse].
 func OpenDisk(dir string, limit int64) (*Disk, error) {
 	f, err := openFolder(dir)
 	if err != nil {
@@ -72,21 +72,21 @@ func newDisk(f folder, limit int64) (*Disk, error) {
 	return d, d.scan()
 }
 
-// Close releases the folder. Entries that are open can still be read.
+// Close releases the folder. Open entries remain readable.
 func (d *Disk) Close() error { return d.folder.close() }
 
-// stored is a file of the index.
+// stored is an indexed file.
 type stored struct {
 	key  Key
 	name string
 	cost int64
 
 	mu sync.Mutex
-	// spool is open while somebody reads it; all share its descriptor and table.
+	// spool is open while there are readers, which share its descriptor and table.
 	spool *spool
 }
 
-// scan fills the index. Contents are not looked at before they are read.
+// scan fills the index. It does not read contents.
 func (d *Disk) scan() error {
 	var files []fs.FileInfo
 	if err := d.folder.each(func(info fs.FileInfo) { files = append(files, info) }); err != nil {
@@ -115,8 +115,8 @@ func (d *Disk) scan() error {
 	return nil
 }
 
-// insert puts a file first, whose cost is counted already, and names the one
-// that it takes the place of.
+// insert adds a file, whose cost is already counted, as the most recent. It returns the name of the
+// file that it replaces.
 func (d *Disk) insert(s *stored) (replaced []string) {
 	if old := d.index[s.key]; old != nil {
 		replaced = append(replaced, d.removeIndexed(old))
@@ -125,7 +125,7 @@ func (d *Disk) insert(s *stored) (replaced []string) {
 	return replaced
 }
 
-// removeIndexed takes a file out of the index and returns its name, to be removed.
+// removeIndexed removes a file from the index and returns its name, to be deleted.
 func (d *Disk) removeIndexed(element *list.Element) string {
 	s := d.recent.Remove(element).(*stored)
 	delete(d.index, s.key)
@@ -133,7 +133,7 @@ func (d *Disk) removeIndexed(element *list.Element) string {
 	return s.name
 }
 
-// evict makes room for so many bytes more, as far as files can be spared.
+// evict makes room for more bytes, as far as files can be spared.
 func (d *Disk) evict(more int64) (names []string) {
 	for d.recent.Len() > 0 && (d.used+more > d.limit || d.recent.Len() > maxEntries) {
 		names = append(names, d.removeIndexed(d.recent.Back()))
@@ -142,7 +142,7 @@ func (d *Disk) evict(more int64) (names []string) {
 	return names
 }
 
-// remove is called without the lock: it takes long for large files.
+// remove deletes files. It is called without the lock, because deleting large files takes long.
 func (d *Disk) remove(names []string) {
 	for _, name := range names {
 		if err := d.folder.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -169,25 +169,25 @@ func (d *Disk) open(key Key) (*spool, bool) {
 	sp, err := d.load(s)
 	switch {
 	case err == nil:
-		// A failure makes the order of eviction worse, and nothing else.
+		// A failure only affects the order of eviction.
 		_ = d.folder.touch(s.name, when)
 	case errors.Is(err, errDamaged) || errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist):
 		d.drop(s)
 	default:
-		// The file may be sound: there may be too many open files, for example.
+		// The file may be sound; there may be too many open files, for example.
 		d.count.faults.Add(1)
 	}
 	return sp, err == nil
 }
 
-// has reports whether there is a file, good or not.
+// has reports whether there is a file, sound or not.
 func (d *Disk) has(key Key) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.index[key] != nil
 }
 
-// load opens a file once for all who read it.
+// load opens a file once for all its readers.
 func (d *Disk) load(s *stored) (*spool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (d *Disk) load(s *stored) (*spool, error) {
 	return sp, nil
 }
 
-// closeSpool forgets a spool that nobody reads any more, unless there is a newer one.
+// closeSpool forgets a spool without readers, unless there is a newer one.
 func (s *stored) closeSpool(closed *spool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +217,7 @@ func (s *stored) closeSpool(closed *spool) {
 	}
 }
 
-// readSeal reads the end of a file and compares the file's length with it.
+// readSeal reads the footer of a file and compares it with the file's length.
 func readSeal(f file, key Key) (seal, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -235,7 +235,7 @@ func readSeal(f file, key Key) (seal, error) {
 	if err != nil {
 		return seal{}, err
 	}
-	// The table is not allocated before the file is known to be long enough for it.
+	// The length check precedes the table's allocation.
 	if length != foot.Size+tableBytes(foot.Size)+footerBytes {
 		return seal{}, errDamaged
 	}
@@ -246,7 +246,7 @@ func readSeal(f file, key Key) (seal, error) {
 	return foot.withTable(table)
 }
 
-// drop removes a file that cannot be read, unless it was replaced meanwhile.
+// drop removes an unreadable file, unless it was replaced meanwhile.
 func (d *Disk) drop(s *stored) {
 	d.mu.Lock()
 	element := d.index[s.key]
@@ -260,7 +260,7 @@ func (d *Disk) drop(s *stored) {
 	d.remove([]string{name})
 }
 
-// fault counts what failed to be written, and stops writing for a while.
+// fault counts a failed write, and pauses writing.
 func (d *Disk) fault() {
 	d.count.faults.Add(1)
 	d.mu.Lock()
@@ -268,17 +268,17 @@ func (d *Disk) fault() {
 	d.paused = time.Now().Add(diskPause)
 }
 
-// tick returns times that never go back, whatever the clock does.
+// tick returns increasing times, whatever the clock does.
 func (d *Disk) tick() time.Time {
 	now := time.Now()
 	if !now.After(d.latest) {
-		now = d.latest.Add(time.Microsecond) // file systems may know no less
+		now = d.latest.Add(time.Microsecond) // the resolution of some file systems
 	}
 	d.latest = now
 	return now
 }
 
-// cost returns what a file takes of the limit.
+// cost returns the disk usage of a file.
 func cost(length int64) int64 { return (length + blockBytes - 1) / blockBytes * blockBytes }
 
 const randomBytes = 8

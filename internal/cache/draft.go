@@ -2,7 +2,7 @@ package cache
 
 import "time"
 
-// draft is a file that is being written. One goroutine uses it.
+// draft is an unfinished file. It is used by one goroutine.
 type draft struct {
 	disk     *Disk
 	key      Key
@@ -12,7 +12,7 @@ type draft struct {
 	reserved int64
 }
 
-// create begins a file. It returns nil where the disk is off or fails.
+// create begins a file. It returns nil if the disk is disabled or fails.
 func (d *Disk) create(key Key) *draft {
 	if d.folder == nil {
 		return nil
@@ -53,7 +53,7 @@ func (w *draft) reserve(total int64) bool {
 	return ok
 }
 
-// write adds bytes. After false the draft cannot be used.
+// write appends bytes. After false the draft is unusable.
 func (w *draft) write(p []byte) bool {
 	if !w.reserve(cost(w.length + int64(len(p)))) {
 		w.disk.count.refused.Add(1)
@@ -69,8 +69,7 @@ func (w *draft) write(p []byte) bool {
 	return true
 }
 
-// commit seals the bytes, and renames the file last of all. The draft cannot be used
-// after it.
+// commit seals the bytes, and renames the file at the end. The draft is unusable afterwards.
 func (w *draft) commit(s seal) {
 	d := w.disk
 	table, footer := s.encode(w.key)
@@ -90,7 +89,7 @@ func (w *draft) commit(s seal) {
 	if err != nil {
 		d.fault()
 		w.discard()
-		// The file may have its name, which is only not certain to last.
+		// The file may have its name, but not durably.
 		_ = d.folder.remove(w.name)
 		return
 	}
@@ -100,7 +99,7 @@ func (w *draft) commit(s seal) {
 	d.remove(names)
 }
 
-// discard removes the file. Its readers can go on.
+// discard removes the file. Its readers can continue.
 func (w *draft) discard() {
 	d := w.disk
 	d.mu.Lock()

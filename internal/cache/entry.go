@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Entry is bytes that were found or are being built. One goroutine uses it.
+// Entry is bytes that were found or are being built. It is used by one goroutine.
 type Entry struct {
 	cache     *Cache
 	key       Key
@@ -17,12 +17,12 @@ type Entry struct {
 	known     *Identity
 	object    *object // in object storage
 	reader    *reader // nil: not begun, or lost
-	flight    *flight // that the reader belongs to; nil: the disk's
+	flight    *flight // source of the reader; nil: the disk
 	losses    int
 }
 
-// Identity returns the size and the digest of the whole, where they are known: of
-// what was found, and of what was built once it was written to its end.
+// Identity returns the size and the digest of the whole, if known: for found bytes, and for built
+// bytes after they were written completely.
 func (e *Entry) Identity() (Identity, bool) {
 	if e.known == nil {
 		return Identity{}, false
@@ -30,16 +30,16 @@ func (e *Entry) Identity() (Identity, bool) {
 	return *e.known, true
 }
 
-// ErrNoRedirect says that the bytes have to be written instead.
+// ErrNoRedirect means that the bytes must be written instead.
 var ErrNoRedirect = errors.New("there is no address to redirect to")
 
-// ErrInsecure says that the address has no TLS and is not this machine's: anybody who
-// reads the traffic could download from it.
+// ErrInsecure means that the address has no TLS and is not on the loopback interface: eavesdroppers
+// could download from it.
 var ErrInsecure = errors.New("the address is neither https nor of the loopback interface")
 
-// Redirect returns a URL that anybody can GET the whole bytes from for
-// [RedirectExpiry]. It is a secret. A client saves what it loads as fileName,
-// if object storage can be told so. On any error the bytes can still be written.
+// Redirect returns a URL from which anyone can GET the whole bytes for [RedirectExpiry]. It is a
+// secret. Clients save the content as fileName, if object storage supports that. After an error the
+// bytes can still be written.
 func (e *Entry) Redirect(ctx context.Context, fileName string) (string, error) {
 	if e.object == nil {
 		return "", ErrNoRedirect
@@ -47,14 +47,13 @@ func (e *Entry) Redirect(ctx context.Context, fileName string) (string, error) {
 	return e.cache.objects.sign(ctx, e.key, fileName)
 }
 
-// WriteTo writes all bytes. After an error what w got must not be taken for
-// the whole.
+// WriteTo writes all bytes. After an error, the bytes in w are incomplete.
 func (e *Entry) WriteTo(ctx context.Context, w io.Writer) error {
 	return e.WriteRange(ctx, w, 0, -1)
 }
 
-// WriteRange writes length bytes from offset on, or all to the end when length
-// is negative. A range that ends beyond the end is [io.ErrUnexpectedEOF].
+// WriteRange writes length bytes from offset on, or all to the end if length is negative. A range
+// beyond the end is [io.ErrUnexpectedEOF].
 func (e *Entry) WriteRange(ctx context.Context, w io.Writer, offset, length int64) error {
 	end := int64(-1)
 	if length >= 0 {
@@ -79,8 +78,8 @@ func (e *Entry) WriteRange(ctx context.Context, w io.Writer, offset, length int6
 	}
 }
 
-// copy writes from the reader's place on. Where a build stands in for bytes
-// that were found, the last byte is kept back until both are known to agree.
+// copy writes from the reader's position on. If a build replaces found bytes, copy withholds the
+// last byte until both are known to be identical.
 func (e *Entry) copy(ctx context.Context, w io.Writer, end int64) error {
 	r := e.reader
 	if e.flight != nil && e.known != nil && e.known.Size > 0 && (end < 0 || end == e.known.Size) {
@@ -122,8 +121,8 @@ func (e *Entry) fromDisk() bool {
 	return true
 }
 
-// begin attaches a reader where there is none. A client that lost the second build as
-// well would be too slow for the third: it gets a build at its own pace.
+// begin attaches a reader if there is none. A client that was too slow for two shared builds gets a
+// build of its own.
 func (e *Entry) begin(ctx context.Context, pos int64) error {
 	if e.reader != nil {
 		return nil
@@ -139,7 +138,7 @@ func (e *Entry) begin(ctx context.Context, pos int64) error {
 	return err
 }
 
-// detachUnless moves the reader to a place, and detaches it where that is not possible.
+// detachUnless moves the reader to a position, or detaches it if that is impossible.
 func (e *Entry) detachUnless(pos int64) {
 	if e.reader == nil || e.reader.pos == pos {
 		return
@@ -165,5 +164,5 @@ func (e *Entry) detach() {
 	e.reader, e.flight = nil, nil
 }
 
-// Close ends reading. A build that nobody else reads ends as well.
+// Close ends reading. A build without other readers ends as well.
 func (e *Entry) Close() { e.detach() }

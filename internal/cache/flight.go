@@ -11,15 +11,14 @@ import (
 	"github.com/repomcp/repomcp/internal/base/panics"
 )
 
-// errDiffers says that a build wrote other bytes than an earlier one of the same
-// key.
+// errDiffers means that two builds of the same key wrote different bytes.
 var errDiffers = errors.New("the build differs from an earlier one of the same key")
 
-// leasePoll is how often a replica looks whether another has finished: what a
-// client may wait too long, against requests to object storage.
+// leasePoll is the interval at which a replica checks another's build: a compromise between the
+// client's delay and requests to object storage.
 const leasePoll = 250 * time.Millisecond
 
-// flight is one build and its readers.
+// flight is one build with its readers.
 type flight struct {
 	*request
 	cache  *Cache
@@ -28,11 +27,10 @@ type flight struct {
 	spool  *spool
 	users  int // guarded by the cache's lock
 
-	// damaged says that the file has other bytes than were written: it is not kept.
+	// damaged means that the file differs from what was written: it is not kept.
 	damaged atomic.Bool
 
-	// located is closed once it is known whether there is an object; before
-	// that, object is not read.
+	// located is closed once the lookup in object storage is done; only then may object be read.
 	located chan struct{}
 }
 
@@ -51,7 +49,7 @@ func (f *flight) run() {
 		return nil
 	})
 	release = sync.OnceFunc(release)
-	defer release() // the lease is held until others can find the object
+	defer release() // keeps the lease until others can find the object
 	if f.locate && f.object != nil {
 		c.retire(f)
 		close(f.located)
@@ -62,7 +60,7 @@ func (f *flight) run() {
 	w := newSpoolWriter(f.ctx, f.spool, f.draft())
 	uploaded := f.upload()
 	if uploaded == nil {
-		release() // others would wait for an object that never comes
+		release() // no object will appear
 	}
 	if err == nil {
 		err = panics.Catch(func() error { return f.generate(w) })
@@ -73,7 +71,7 @@ func (f *flight) run() {
 	}
 }
 
-// draft begins the file of a flight, if it is to have one.
+// draft begins the file of a flight, if it is kept.
 func (f *flight) draft() *draft {
 	if f.private {
 		return nil
@@ -88,7 +86,7 @@ func (f *flight) draft() *draft {
 	return d
 }
 
-// generate runs the build, from an object if there is one.
+// generate runs the build, or copies an object if there is one.
 func (f *flight) generate(w *spoolWriter) error {
 	build := func(ctx context.Context, to io.Writer) error {
 		f.cache.count.builds.Add(1)
@@ -101,7 +99,7 @@ func (f *flight) generate(w *spoolWriter) error {
 		err = build(f.ctx, w)
 	}
 	if err == nil {
-		// A build that does not look at its writes must not look whole.
+		// A build that ignores write errors must not seem complete.
 		err = w.err
 	}
 	if cause := context.Cause(f.ctx); err != nil && cause != nil {
@@ -110,7 +108,7 @@ func (f *flight) generate(w *spoolWriter) error {
 	return err
 }
 
-// finish ends a build: readers are told, and the file gets its name.
+// finish ends a build: it wakes the readers, and names the file.
 func (f *flight) finish(w *spoolWriter, err error) {
 	c := f.cache
 	var whole seal
@@ -145,8 +143,8 @@ func (f *flight) finish(w *spoolWriter, err error) {
 	c.retire(f)
 }
 
-// locate asks object storage, and takes the lease if the bytes are not there. Where
-// another replica has the lease, it waits for that one's object, for a bounded time.
+// locate looks in object storage, and takes the lease if the bytes are not there. If another
+// replica holds the lease, locate waits for its object, for a limited time.
 func (c *Cache) locate(ctx context.Context, key Key) (*object, func()) {
 	none := func() {}
 	if !c.objects.on() {
@@ -170,7 +168,7 @@ func (c *Cache) locate(ctx context.Context, key Key) (*object, func()) {
 		if !waited {
 			c.count.leaseWaits.Add(1)
 		}
-		// A lease that becomes free is a build that has ended.
+		// A released lease means that the other build has ended.
 		object, err := c.objects.find(ctx, key)
 		if release != nil && object == nil {
 			return nil, release

@@ -18,28 +18,28 @@ type file interface {
 	Close() error
 }
 
-// folder is all that the disk cache asks of a file system. Tests make it fail.
+// folder is the part of a file system that the disk cache needs. Tests make it fail.
 type folder interface {
-	// each tells of every regular file.
+	// each calls do for every regular file.
 	each(do func(fs.FileInfo)) error
 	create(name string) (file, error)
 	open(name string) (file, error)
-	// rename returns when the new name outlives a loss of power.
+	// rename returns once the new name is durable.
 	rename(from, to string) error
 	remove(name string) error
 	touch(name string, when time.Time) error
 	close() error
 }
 
-// rootFolder is a real one. It is locked for as long as it is open, since the
-// unfinished files of another process look like those that a crash left.
+// rootFolder is a folder of the operating system. It is locked while it is open, because unfinished
+// files of another process look like those of a crash.
 type rootFolder struct {
 	root *os.Root
 	self *os.File
 }
 
 func openFolder(dir string) (_ *rootFolder, err error) {
-	// Archives of private repositories lie here.
+	// The folder holds archives of private repositories.
 	if err := os.MkdirAll(dir, 0o700); err != nil { //nolint:gosec // the operator names it
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func openFolder(dir string) (_ *rootFolder, err error) {
 	return &rootFolder{root, self}, nil
 }
 
-// listBatch bounds the names that are held at a time.
+// listBatch bounds the names in memory.
 const listBatch = 1024
 
 func (f *rootFolder) each(do func(fs.FileInfo)) error {
@@ -69,7 +69,7 @@ func (f *rootFolder) each(do func(fs.FileInfo)) error {
 	for {
 		entries, err := list.ReadDir(listBatch)
 		for _, entry := range entries {
-			// What vanished meanwhile is not there.
+			// A file may vanish meanwhile.
 			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 				do(info)
 			}

@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 )
 
-// Key names bytes. It is a digest, so that no text of a user can become the
-// name of a file or an object.
+// Key identifies bytes. It is a digest, so that no user's string becomes the name of a file or an
+// object.
 type Key [sha256.Size]byte
 
-// KeyOf hashes everything that the bytes are a function of. Different lists
-// have different keys, wherever one part ends and the next begins.
+// KeyOf hashes everything that determines the bytes. Different lists have different keys, wherever
+// one part ends and the next begins.
 func KeyOf(parts ...string) Key {
 	h := sha256.New()
 	var length [8]byte
@@ -26,7 +26,7 @@ func KeyOf(parts ...string) Key {
 // String returns the key in hex.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// parseKey reads what String wrote, and nothing else.
+// parseKey parses the form of String, and nothing else.
 func parseKey(text string) (Key, bool) {
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != len(Key{}) || hex.EncodeToString(raw) != text {

@@ -4,5 +4,5 @@ package cache
 
 import "os"
 
-// lock does nothing: two processes must not share a folder.
+// lock does nothing here: the operator must not let two processes share a folder.
 func lock(*os.File) error { return nil }

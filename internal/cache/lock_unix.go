@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock keeps the folder for this process until it is closed or the process ends.
+// lock reserves the folder for this process until it is closed or the process ends.
 func lock(folder *os.File) error {
 	raw, err := folder.SyscallConn()
 	if err != nil {

@@ -17,31 +17,30 @@ import (
 	"github.com/repomcp/repomcp/internal/base/span"
 )
 
-// RedirectExpiry is how long a URL of [Entry.Redirect] can be used for a first
-// request: it follows at once.
+// RedirectExpiry is the lifetime of a URL of [Entry.Redirect] for its first request, which follows
+// immediately.
 const RedirectExpiry = 60 * time.Second
 
 const (
-	// sealSuffix names the object that makes another one whole. Its content has
-	// no digest in its metadata, since those are sent before the first byte.
+	// sealSuffix names the object that completes another one. The digests are no metadata of the
+	// content, because metadata is sent before the first byte.
 	sealSuffix = ".seal"
 
-	// uploadsAtOnce is how many may run, each with buffers of 15 MiB. Builds beyond are
-	// not uploaded.
+	// uploadsAtOnce bounds parallel uploads, each with buffers of 15 MiB. Further builds are not
+	// uploaded.
 	uploadsAtOnce = 4
-	// stallTime is how long object storage may take to accept a chunk.
+	// stallTime is the time limit for uploading a chunk.
 	stallTime = 30 * time.Second
-	// readStallTime is how long a client waits for a chunk before the bytes are
-	// built instead.
+	// readStallTime is how long a client waits for a chunk before the bytes are built instead.
 	readStallTime = 5 * time.Second
 )
 
-// Objects keeps whole bytes in object storage: "{key}" has them and "{key}.seal",
-// written after it, says that they are whole. The service should remove old
-// objects, and unfinished multipart uploads, by rules of its own.
+// Objects keeps complete bytes in object storage: "{key}" holds them and "{key}.seal", written
+// afterwards, completes them. The service should remove old objects, and unfinished multipart
+// uploads, by rules of its own.
 type Objects struct {
-	bucket  Bucket // nil: there is no object storage
-	public  Bucket // the same under the address that clients reach; nil: there are no redirects
+	bucket  Bucket // nil: no object storage
+	public  Bucket // the same bucket at the address for clients; nil: no redirects
 	breaker *gobreaker.CircuitBreaker[*object]
 	slots   chan struct{}
 	stall   time.Duration
@@ -50,9 +49,8 @@ type Objects struct {
 	count struct{ uploads, drops, uploadFaults, faults, damaged atomic.Int64 }
 }
 
-// NewObjects uses buckets that are open; the caller closes them, after the cache. Public
-// is the same bucket under the address that clients reach, and signs URLs. If it is nil
-// there are no redirects.
+// NewObjects uses open buckets; the caller closes them after the cache. public is the same bucket
+// at the address that clients reach, and signs URLs. If it is nil there are no redirects.
 func NewObjects(bucket, public Bucket) *Objects {
 	return &Objects{
 		bucket: bucket, public: public, breaker: newBreaker[*object]("objects"),
@@ -62,14 +60,14 @@ func NewObjects(bucket, public Bucket) *Objects {
 
 func (o *Objects) on() bool { return o.bucket != nil }
 
-// object is a whole one that was found.
+// object is a complete object in storage.
 type object struct {
 	footer
 	key Key
 }
 
-// find returns nil for what is not there or not whole, and an error where that
-// could not be known in time.
+// find returns nil for a missing or incomplete object, and an error if that could not be determined
+// in time.
 func (o *Objects) find(ctx context.Context, key Key) (*object, error) {
 	if !o.on() {
 		return nil, nil
@@ -111,8 +109,7 @@ func (o *Objects) lookUp(ctx context.Context, key Key) (*object, error) {
 	return &object{foot, key}, nil
 }
 
-// readFull reads a part of an object. One that is too short leaves wrong bytes, which
-// the digests find.
+// readFull reads a part of an object. A short object leaves wrong bytes, which fail verification.
 func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []byte) error {
 	if len(p) == 0 {
 		return nil
@@ -128,12 +125,12 @@ func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []b
 	return errors.Join(err, r.Close())
 }
 
-// sign makes a URL for a GET.
+// sign returns a URL for GET.
 func (o *Objects) sign(ctx context.Context, key Key, fileName string) (string, error) {
 	if o.public == nil {
 		return "", ErrNoRedirect
 	}
-	// Credentials may have to be fetched.
+	// The driver may have to fetch credentials.
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
 	signed, err := o.public.SignURL(ctx, key.String(), fileName, RedirectExpiry)
@@ -147,7 +144,7 @@ func (o *Objects) sign(ctx context.Context, key Key, fileName string) (string, e
 	return signed, nil
 }
 
-// checkAddress refuses what clients cannot, or must not, be sent to.
+// checkAddress refuses addresses that clients cannot use, or must not use.
 func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -160,15 +157,14 @@ func checkAddress(address string) error {
 	}
 }
 
-// CheckRedirects signs a URL that leads nowhere, so that it is known from the
-// start whether redirects will fail.
+// CheckRedirects signs a URL of a missing object, so that failures of redirects show at start.
 func (o *Objects) CheckRedirects(ctx context.Context) error {
 	_, err := o.sign(ctx, Key{}, "check")
 	return err
 }
 
-// rebuild writes an object's bytes, each chunk checked. From where that fails
-// the build goes on: it writes the same bytes.
+// rebuild writes an object's bytes, and verifies each chunk. After a failure the build continues
+// from there: it writes the same bytes.
 func (o *Objects) rebuild(ctx context.Context, from *object, w *spoolWriter, build Build) error {
 	written, err := o.copyTo(ctx, from, w)
 	if err == nil || w.err != nil || ctx.Err() != nil {
@@ -205,7 +201,7 @@ func (o *Objects) copyTo(ctx context.Context, from *object, w io.Writer) (writte
 		p := buffer[:min(chunkBytes, from.Size-written)]
 		watch.Reset(o.slow)
 		_, err := io.ReadFull(r, p)
-		// How long a client takes is no fault of the storage.
+		// The client's time does not count.
 		watch.Stop()
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return written, err
@@ -222,8 +218,8 @@ func (o *Objects) copyTo(ctx context.Context, from *object, w io.Writer) (writte
 	return written, nil
 }
 
-// drop removes an object that is not what its seal says, seal first, so that
-// nobody is redirected to it.
+// drop removes an object that differs from its seal. The seal is removed first, so that clients are
+// not redirected to the object.
 func (o *Objects) drop(ctx context.Context, key Key) {
 	o.count.damaged.Add(1)
 	for _, name := range []string{key.String() + sealSuffix, key.String()} {

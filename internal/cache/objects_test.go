@@ -281,7 +281,7 @@ func silent(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// refusing is an address that nobody listens at.
+// refusing is an address without a listener.
 func refusing(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -343,7 +343,7 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// An upload that hangs holds up nobody, and ends.
+// A hanging upload delays no client, and ends.
 func TestAnUploadThatHangs(t *testing.T) {
 	b := gatewayBucket(t, "http://"+silent(t))
 	defer func() { _ = b.Close() }()

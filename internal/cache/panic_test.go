@@ -11,8 +11,8 @@ import (
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
 )
 
-// TestPanicOfABuildFailsItsReaders has a build panic behind its first bytes. All
-// who read it hear of it, nothing is kept, and the next build is whole.
+// TestPanicOfABuildFailsItsReaders makes a build panic after its first bytes. All of its readers get
+// an error, nothing is stored, and the next build is complete.
 func TestPanicOfABuildFailsItsReaders(t *testing.T) {
 	bothWays(t, func(t *testing.T, o Options) {
 		c := testCache(t, o)

@@ -13,50 +13,47 @@ import (
 )
 
 const (
-	// leaseTime is for how long a replica that died keeps others waiting at
-	// most; it is renewed at a third of it.
+	// leaseTime bounds how long a crashed replica delays others; it is renewed at a third of it.
 	leaseTime   = 15 * time.Second
 	leasePrefix = "repomcp:build:"
 )
 
-// A lease that ran out may be another's by now: it is only touched by who knows
-// what was written into it.
+// An expired lease may have a new owner: only a replica that knows its token touches it.
 const (
 	extendLease = `if redis.call("get", KEYS[1]) == ARGV[1] then ` +
 		`return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`
 	removeLease = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 )
 
-// RedisLeases are keys in Redis with a time to live.
+// RedisLeases are Redis keys with a time to live.
 type RedisLeases struct {
 	client  redis.UniversalClient
 	breaker *gobreaker.CircuitBreaker[bool]
 	life    time.Duration
 }
 
-// RedisOptions reads a redis://, rediss:// or unix:// URL, with the timeouts that keep a
-// Redis that is slow or away from holding up a request.
+// RedisOptions parses a redis://, rediss:// or unix:// URL, with timeouts that keep a slow or
+// unavailable Redis from delaying requests.
 func RedisOptions(url string) (*redis.Options, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
-		// The error of the library quotes the URL, which may hold a password.
+		// The library's error quotes the URL, which may contain a password.
 		return nil, errors.New("the Redis URL is malformed; write redis://user:password@host:6379/0, rediss:// for " +
 			"TLS, or unix:///path")
 	}
 	o.DialTimeout, o.ReadTimeout = remoteTimeout, remoteTimeout
 	o.WriteTimeout, o.PoolTimeout = remoteTimeout, remoteTimeout
 	o.ContextTimeoutEnabled = true
-	o.MaxRetries, o.DialerRetries = -1, 1 // the breaker decides
+	o.MaxRetries, o.DialerRetries = -1, 1 // the breaker handles failures
 	return o, nil
 }
 
-// NewRedisLeases uses a client that was made with [RedisOptions]; the caller
-// closes it after the cache.
+// NewRedisLeases uses a client with [RedisOptions]; the caller closes it after the cache.
 func NewRedisLeases(client redis.UniversalClient) *RedisLeases {
 	return &RedisLeases{client: client, breaker: newBreaker[bool]("leases"), life: leaseTime}
 }
 
-// Take sets the key unless it is there.
+// Take implements [Leases].
 func (l *RedisLeases) Take(ctx context.Context, key Key) (func(), error) {
 	name, token := leasePrefix+key.String(), rand.Text()
 	acquired, err := l.do(ctx, func(ctx context.Context) (bool, error) {
@@ -66,8 +63,7 @@ func (l *RedisLeases) Take(ctx context.Context, key Key) (func(), error) {
 		}
 		return err == nil, err
 	})
-	// It may have been set all the same, only the answer was late. Then it runs
-	// out by itself.
+	// A key that was set despite a late answer expires by itself.
 	if err != nil || !acquired {
 		return nil, err
 	}
@@ -84,8 +80,8 @@ func (l *RedisLeases) Take(ctx context.Context, key Key) (func(), error) {
 	}, nil
 }
 
-// renew ends when the lease is another's. A failure is tried again: there are
-// three times to a life.
+// renew returns once the lease has another owner. It retries after failures: a lease lives for
+// three intervals.
 func (l *RedisLeases) renew(ctx context.Context, name, token string) {
 	for range ticks.Every(ctx, l.life/3) {
 		extended, err := l.do(ctx, func(ctx context.Context) (bool, error) {
@@ -97,14 +93,14 @@ func (l *RedisLeases) renew(ctx context.Context, name, token string) {
 	}
 }
 
-// drop removes the lease. It is tried once: the lease runs out by itself.
+// drop removes the lease. It tries once, because the lease expires by itself.
 func (l *RedisLeases) drop(name, token string) {
 	_, _ = l.do(context.Background(), func(ctx context.Context) (bool, error) {
 		return true, l.client.Eval(ctx, removeLease, []string{name}, token).Err()
 	})
 }
 
-// do asks Redis within the limits.
+// do sends a request within the limits.
 func (l *RedisLeases) do(ctx context.Context, ask func(context.Context) (bool, error)) (bool, error) {
 	return l.breaker.Execute(func() (bool, error) {
 		ctx, cancel := context.WithTimeout(ctx, remoteTimeout)

@@ -7,28 +7,26 @@ import (
 	"fmt"
 )
 
-// chunkBytes is what is checked at a time: the buffer of each reader, and 32
-// bytes of digest. Changing it takes a new magic.
+// chunkBytes is the unit of verification: the buffer of each reader, with 32 bytes of digest.
+// Changing it requires a new magic.
 const chunkBytes = 128 << 10
 
-// maxBytes bounds a size that a footer states, so that no sum of it with the
-// length of a table overflows.
+// maxBytes bounds the size in a footer, so that adding the length of a table does not overflow.
 const maxBytes = 1 << 50
 
-// errDamaged says that stored bytes are not those that were written.
+// errDamaged means that stored bytes differ from those written.
 var errDamaged = errors.New("the stored bytes are damaged")
 
 type sum = [sha256.Size]byte
 
-// Identity is what whole bytes are known by.
+// Identity identifies complete bytes.
 type Identity struct {
 	Size int64
 	Sum  sum // SHA-256
 }
 
-// seal is stored with whole bytes and vouches for each chunk of them. On disk
-// it follows them, table first; in object storage it is an object of its own,
-// footer first.
+// seal is stored with complete bytes and verifies each chunk. On disk it follows the bytes, table
+// first; in object storage it is an object of its own, footer first.
 //
 //	table  = SHA-256 of each chunk, in order
 //	footer = magic | key | size | SHA-256 of the bytes | SHA-256 of table |
@@ -50,12 +48,11 @@ const (
 	footerBytes = footSumAt + sha256.Size
 )
 
-// chunksOf returns the number of chunks that so many bytes have.
+// chunksOf returns the number of chunks of so many bytes.
 func chunksOf(size int64) int64 { return (size + chunkBytes - 1) / chunkBytes }
 
 func tableBytes(size int64) int64 { return chunksOf(size) * sha256.Size }
 
-// encode returns the two parts of a seal.
 func (s seal) encode(key Key) (table, footer []byte) {
 	for _, sum := range s.table {
 		table = append(table, sum[:]...)
@@ -70,7 +67,7 @@ func (s seal) encode(key Key) (table, footer []byte) {
 	return table, append(footer, footerSum[:]...)
 }
 
-// footer is what can be said without the table.
+// footer is the fixed part of a seal.
 type footer struct {
 	Identity
 	tableSum sum
@@ -87,7 +84,7 @@ func parseFooter(key Key, b []byte) (footer, error) {
 	return footer{Identity{int64(size), sum(b[sumAt:])}, sum(b[tableSumAt:])}, nil
 }
 
-// withTable returns the whole seal.
+// withTable returns the complete seal.
 func (f footer) withTable(b []byte) (seal, error) {
 	if int64(len(b)) != tableBytes(f.Size) || sha256.Sum256(b) != f.tableSum {
 		return seal{}, fmt.Errorf("%w: a wrong table", errDamaged)

@@ -9,34 +9,33 @@ import (
 	"sync"
 )
 
-// chunk is the unit of reading and checking.
+// chunk is the unit of reading and verification.
 type chunk = [chunkBytes]byte
 
 func newChunks() *sync.Pool { return &sync.Pool{New: func() any { return new(chunk) }} }
 
 var (
-	// errLost says that a reader cannot go on here, and can with another spool.
+	// errLost means that a reader needs another spool to continue.
 	errLost = errors.New("the bytes have left the window")
-	// errAbandoned ends a build that nobody reads.
-	errAbandoned = errors.New("nobody is left to build for")
+	// errAbandoned ends a build without readers.
+	errAbandoned = errors.New("the build has no reader")
 )
 
-// spool holds bytes for any number of readers, while they grow and after.
+// spool holds growing or complete bytes for any number of readers.
 //
-// Chunks below filed are in the file and are checked each time they are read.
-// Those from first on are in memory: with a file that is only the one being
-// filled, without it a window. What is neither is lost.
+// Chunks below filed are in the file and are verified at each read. Chunks from first on are in
+// memory: with a file only the chunk being filled, without it a window. Chunks in between are lost.
 type spool struct {
 	pool    *sync.Pool
-	window  int    // chunks of memory
-	damaged func() // called when the file has other bytes than were written
-	closed  func() // called when the last reference was released
+	window  int    // chunks in memory
+	damaged func() // called when the file differs from what was written
+	closed  func() // called when the last reference is released
 
 	mu      sync.Mutex
 	refs    int
-	readers map[*reader]struct{} // those that set the pace
+	readers map[*reader]struct{} // readers that set the pace
 	file    file
-	filing  bool // what is written goes to the file
+	filing  bool // new chunks go to the file
 	filed   int64
 	first   int64
 	memory  []*chunk
@@ -44,15 +43,15 @@ type spool struct {
 	written int64
 	ended   bool
 	err     error
-	whole   Identity // once ended without an error
-	grown   signal   // given when readers can go on
-	room    signal   // given when the writer may, or the pace may have changed
+	whole   Identity // set once ended without an error
+	grown   signal   // readers can continue
+	room    signal   // the writer may continue, or the pace may have changed
 }
 
-// signal is what any number wait for. It is guarded by the lock of its spool.
+// signal wakes any number of waiters. It is guarded by the lock of its spool.
 type signal struct{ channel chan struct{} }
 
-// next returns a channel that is closed when the signal is given next.
+// next returns a channel that is closed at the next signal.
 func (s *signal) next() <-chan struct{} {
 	if s.channel == nil {
 		s.channel = make(chan struct{})
@@ -67,14 +66,14 @@ func (s *signal) give() {
 	}
 }
 
-// growingSpool returns a spool that will be written. The caller holds a reference.
+// growingSpool returns a spool for a build. The caller holds a reference.
 func growingSpool(pool *sync.Pool, window int) *spool {
 	return &spool{
 		pool: pool, window: window, refs: 1, readers: make(map[*reader]struct{}), damaged: func() {}, closed: func() {},
 	}
 }
 
-// storedSpool returns the spool of a whole file.
+// storedSpool returns the spool of a complete file.
 func storedSpool(f file, s seal, pool *sync.Pool, damaged, closed func()) *spool {
 	return &spool{
 		pool: pool, refs: 1, readers: make(map[*reader]struct{}), damaged: damaged, closed: closed,
@@ -83,7 +82,7 @@ func storedSpool(f file, s seal, pool *sync.Pool, damaged, closed func()) *spool
 	}
 }
 
-// retain takes a reference, which keeps the file open, unless it is closed already.
+// retain takes a reference, which keeps the file open, unless the spool is closed.
 func (s *spool) retain() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +102,7 @@ func (s *spool) release() {
 		return
 	}
 	if s.file != nil {
-		_ = s.file.Close() // it was synced, or is of no use to anyone
+		_ = s.file.Close() // already synced, or useless
 	}
 	for _, c := range s.memory {
 		s.pool.Put(c)
@@ -113,8 +112,8 @@ func (s *spool) release() {
 	s.closed()
 }
 
-// attach makes a reader at a place, if the bytes there are not lost. A passive reader
-// does not set the pace.
+// attach creates a reader at a position, if its bytes are not lost. A passive reader does not set
+// the pace.
 func (s *spool) attach(pos int64, passive bool) (*reader, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,21 +131,21 @@ func (s *spool) attach(pos int64, passive bool) (*reader, bool) {
 // lost reports whether a chunk is neither in the file nor in memory.
 func (s *spool) lost(k int64) bool { return k >= s.filed && k < s.first }
 
-// complete reports whether all bytes are there; the file may not be kept yet.
+// complete reports whether all bytes are written; the file may not be committed yet.
 func (s *spool) complete() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended && s.err == nil
 }
 
-// useFile says where the bytes are being written to.
+// useFile sets the file that the bytes are written to.
 func (s *spool) useFile(f file, damaged func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.file, s.filing, s.damaged = f, true, damaged
 }
 
-// end says that all was written, or why not, and wakes the readers.
+// end marks the end of writing, with its error if any, and wakes the readers.
 func (s *spool) end(whole Identity, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +153,7 @@ func (s *spool) end(whole Identity, err error) {
 	s.grown.give()
 }
 
-// waitEnd waits until all is written, and says what it is.
+// waitEnd waits for the end of writing and returns the identity of the bytes.
 func (s *spool) waitEnd(ctx context.Context) (Identity, error) {
 	for {
 		s.mu.Lock()
@@ -179,22 +178,22 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// spoolWriter is the one end that a build writes to.
+// spoolWriter is the writing end of a spool, for a build.
 type spoolWriter struct {
 	ctx    context.Context
 	spool  *spool
-	draft  *draft // nil: none, or it failed
+	draft  *draft // nil: none, or failed
 	whole  hash.Hash
-	tail   *chunk // being filled; the last of the spool's memory
+	tail   *chunk // being filled; the last chunk in memory
 	filled int
-	err    error // sticks: what a build does not look at must not look whole
+	err    error // sticky: a build that ignores write errors must not seem complete
 }
 
 func newSpoolWriter(ctx context.Context, s *spool, d *draft) *spoolWriter {
 	return &spoolWriter{ctx: ctx, spool: s, draft: d, whole: sha256.New()}
 }
 
-// Write takes all of p, unless the build is to end.
+// Write accepts all of p, unless the build has to end.
 func (w *spoolWriter) Write(p []byte) (int, error) {
 	total := 0
 	for len(p) > 0 {
@@ -209,7 +208,7 @@ func (w *spoolWriter) Write(p []byte) (int, error) {
 	return total, nil
 }
 
-// writeChunk takes what the tail has room for.
+// writeChunk writes what fits into the tail.
 func (w *spoolWriter) writeChunk(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
@@ -222,7 +221,7 @@ func (w *spoolWriter) writeChunk(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	// Readers look at the tail only as far as was written.
+	// Readers read the tail only up to the written length.
 	n := copy(w.tail[w.filled:], p)
 	w.whole.Write(p[:n])
 	w.filled += n
@@ -237,7 +236,7 @@ func (w *spoolWriter) writeChunk(p []byte) (int, error) {
 	return n, nil
 }
 
-// newTail waits until there is room in the window.
+// newTail waits for room in the window.
 func (w *spoolWriter) newTail() error {
 	for {
 		room, err := w.spool.makeRoom()
@@ -259,8 +258,8 @@ func (w *spoolWriter) newTail() error {
 	return nil
 }
 
-// makeRoom drops the oldest chunk of a full window once the fastest reader has
-// it behind. Otherwise it returns what to wait for.
+// makeRoom drops the oldest chunk of a full window once the fastest reader has passed it. Otherwise
+// it returns a channel to wait for.
 func (s *spool) makeRoom() (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,8 +282,8 @@ func (s *spool) makeRoom() (<-chan struct{}, error) {
 	return nil, nil
 }
 
-// completeChunk computes the digest of the tail and writes it to the file, if there is
-// one. When the disk fails, chunks are kept in memory from this one on.
+// completeChunk computes the digest of the tail and writes the tail to the file, if there is one.
+// After a disk failure, this and later chunks are kept in memory.
 func (w *spoolWriter) completeChunk() {
 	content := w.tail[:w.filled]
 	digest := sha256.Sum256(content)
@@ -305,7 +304,7 @@ func (w *spoolWriter) completeChunk() {
 	w.tail = nil
 }
 
-// finish completes the last chunk and returns the seal; readers are not woken yet.
+// finish completes the last chunk and returns the seal, without waking the readers.
 func (w *spoolWriter) finish() seal {
 	if w.tail != nil {
 		w.completeChunk()
@@ -316,7 +315,7 @@ func (w *spoolWriter) finish() seal {
 	return seal{Identity: Identity{s.written, sum(w.whole.Sum(nil))}, table: s.sums}
 }
 
-// reader is one place in a spool. One goroutine uses it.
+// reader is a position in a spool. It is used by one goroutine.
 type reader struct {
 	spool *spool
 	pos   int64 // changed with the spool's lock held
@@ -332,7 +331,7 @@ func (r *reader) close() {
 	s.release()
 }
 
-// advance moves the reader behind bytes that were passed on.
+// advance moves the reader past delivered bytes.
 func (r *reader) advance(n int) {
 	r.spool.mu.Lock()
 	defer r.spool.mu.Unlock()
@@ -340,7 +339,7 @@ func (r *reader) advance(n int) {
 	r.spool.room.give()
 }
 
-// copyTo writes up to a place, or to the end when that is negative.
+// copyTo writes up to a position, or to the end if that is negative.
 func (r *reader) copyTo(ctx context.Context, w io.Writer, end int64) error {
 	buffer := r.spool.pool.Get().(*chunk)
 	defer r.spool.pool.Put(buffer)
@@ -370,8 +369,8 @@ func (r *reader) copyTo(ctx context.Context, w io.Writer, end int64) error {
 	return nil
 }
 
-// next waits for bytes at the reader's place and returns some, at most to the end
-// of their chunk.
+// next waits for bytes at the reader's position and returns some, at most to the end of their
+// chunk.
 func (r *reader) next(ctx context.Context, buffer *chunk) ([]byte, error) {
 	s, k, skip := r.spool, r.pos/chunkBytes, r.pos%chunkBytes
 	for {
@@ -379,7 +378,7 @@ func (r *reader) next(ctx context.Context, buffer *chunk) ([]byte, error) {
 			return nil, err
 		}
 		s.mu.Lock()
-		there := min(chunkBytes, s.written-k*chunkBytes) // of the chunk
+		there := min(chunkBytes, s.written-k*chunkBytes) // available bytes of the chunk
 		switch {
 		case s.err != nil:
 			defer s.mu.Unlock()
@@ -410,8 +409,8 @@ func (r *reader) next(ctx context.Context, buffer *chunk) ([]byte, error) {
 	}
 }
 
-// readFile reads a chunk and checks it. Nobody else knows these bytes: what
-// cannot be read is dropped.
+// readFile reads a chunk and verifies it. Unreadable files are dropped. The buffer is not shared
+// yet, so the lock is not needed.
 func (s *spool) readFile(p []byte, k int64, digest sum, skip int64) ([]byte, error) {
 	if _, err := s.file.ReadAt(p, k*chunkBytes); err != nil || sha256.Sum256(p) != digest {
 		s.damaged()

@@ -5,28 +5,28 @@ import (
 	"reflect"
 )
 
-// Stats are counts since the start, but for Bytes and Entries. Tags are their names in logs.
+// Stats are counts since the start, except Bytes and Entries. Tags are their names in logs.
 type Stats struct {
-	Bytes      int64 `log:"bytes"`       // on disk now, with what is being written
+	Bytes      int64 `log:"bytes"`       // on disk now, including unfinished files
 	Entries    int64 `log:"entries"`     // on disk now
-	Evicted    int64 `log:"evicted"`     // files that were removed to make room
-	Refused    int64 `log:"refused"`     // builds that were too large to be kept
-	DiskFaults int64 `log:"disk_faults"` // what the disk refused to do
-	Damaged    int64 `log:"damaged"`     // files that were dropped as altered or cut short
+	Evicted    int64 `log:"evicted"`     // files removed to make room
+	Refused    int64 `log:"refused"`     // builds too large to be kept
+	DiskFaults int64 `log:"disk_faults"` // failed disk operations
+	Damaged    int64 `log:"damaged"`     // files dropped as altered or truncated
 
-	Uploads       int64 `log:"uploads"`      // objects that became whole
-	UploadDrops   int64 `log:"upload_drops"` // uploads that were not begun, or given up as too slow
+	Uploads       int64 `log:"uploads"`      // completed uploads
+	UploadDrops   int64 `log:"upload_drops"` // uploads not begun, or cancelled as too slow
 	UploadFaults  int64 `log:"upload_faults"`
-	RemoteFaults  int64 `log:"remote_faults"`  // lookups, signatures and reads that failed or took too long
-	RemoteDamaged int64 `log:"remote_damaged"` // objects that were removed as altered or cut short
+	RemoteFaults  int64 `log:"remote_faults"`  // failed or slow lookups, signatures and reads
+	RemoteDamaged int64 `log:"remote_damaged"` // objects removed as altered or truncated
 
-	Hits       int64 `log:"hits"`        // requests that the disk answered
+	Hits       int64 `log:"hits"`        // requests served from the disk
 	RemoteHits int64 `log:"remote_hits"` // requests that found an object
-	Shared     int64 `log:"shared"`      // requests that joined others
+	Shared     int64 `log:"shared"`      // requests that joined a build
 	Builds     int64 `log:"builds"`
-	Failures   int64 `log:"failures"`  // builds that ended in an error
-	Abandoned  int64 `log:"abandoned"` // builds that were cancelled since nobody was left
-	Lost       int64 `log:"lost"`      // clients that had to go on with another build
+	Failures   int64 `log:"failures"`  // failed builds
+	Abandoned  int64 `log:"abandoned"` // builds cancelled without readers
+	Lost       int64 `log:"lost"`      // clients that had to continue with another build
 
 	LeaseFaults int64 `log:"lease_faults"`
 	LeaseWaits  int64 `log:"lease_waits"` // builds that waited for another replica's
@@ -48,7 +48,7 @@ func (c *Cache) Stats() Stats {
 	}
 }
 
-// LogValue implements [slog.LogValuer]: each count by its name.
+// LogValue implements [slog.LogValuer].
 func (s Stats) LogValue() slog.Value {
 	counts := reflect.ValueOf(s)
 	list := make([]slog.Attr, counts.NumField())

@@ -12,8 +12,8 @@ import (
 	"github.com/repomcp/repomcp/internal/base/panics"
 )
 
-// upload reads the build as one more client, whose pace does not count. The
-// channel is closed when it has ended, however; nil says that none began.
+// upload reads the build as a passive reader. The channel is closed at the end of the upload,
+// successful or not; nil means that no upload began.
 func (f *flight) upload() <-chan struct{} {
 	o := f.cache.objects
 	if !o.on() || f.private || f.object != nil {
@@ -29,13 +29,13 @@ func (f *flight) upload() <-chan struct{} {
 		defer close(done)
 		defer func() { <-o.slots }()
 		defer r.close()
-		// Not the flight's context: it ends with the last client.
+		// The flight's context would end with the last client.
 		o.countUpload(panics.Catch(func() error { return o.store(f.cache.ctx, f.key, f.mediaType, r) }))
 	}()
 	return done
 }
 
-// beginUpload takes a slot and a reader, if there is hope for an upload.
+// beginUpload takes a slot and a reader, if an upload may succeed.
 func (o *Objects) beginUpload(s *spool) (*reader, bool) {
 	if o.breaker.State() == gobreaker.StateOpen {
 		return nil, false
@@ -45,7 +45,7 @@ func (o *Objects) beginUpload(s *spool) (*reader, bool) {
 	default:
 		return nil, false
 	}
-	// Nothing was written yet: it cannot be lost.
+	// Before the first write nothing is lost.
 	return s.attach(0, true)
 }
 
@@ -61,11 +61,11 @@ func (o *Objects) countUpload(err error) {
 	}
 }
 
-// errBuild says that the build failed, and not the upload.
+// errBuild means that the build failed rather than the upload.
 var errBuild = errors.New("the build failed")
 
-// store uploads what a reader returns, and then its seal. An upload whose context
-// has ended leaves no object; nothing else may keep one from appearing.
+// store uploads a reader's bytes, and then its seal. Only an upload whose context has ended is
+// certain to leave no object.
 func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,7 +85,7 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 			cancel()
 		}
 		watch.Reset(o.stall)
-		_ = to.CloseWithError(failed) // it always succeeds
+		_ = to.CloseWithError(failed) // always succeeds
 	}()
 	err := o.bucket.Upload(ctx, key.String(), mediaType, from)
 	_ = from.CloseWithError(err)
@@ -96,7 +96,7 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	case err != nil || failed != nil:
 		return errors.Join(err, failed)
 	}
-	// The spool has ended: its digests change no more.
+	// The spool has ended: its digests are final.
 	table, footer := seal{Identity: whole, table: r.spool.sums}.encode(key)
 	watch.Reset(o.stall)
 	return o.bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream",
@@ -110,7 +110,7 @@ func (s *spool) failed() bool {
 	return s.err != nil
 }
 
-// watchedWriter bounds each write, and not the time between two.
+// watchedWriter limits the time of each write, but not the time between two writes.
 type watchedWriter struct {
 	w     io.Writer
 	watch *time.Timer

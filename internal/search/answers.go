@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// outcome of searching a file.
+// outcome is the result of searching one file.
 type outcome uint8
 
 const (
@@ -20,17 +20,16 @@ const (
 	isLarge          // not searched
 	matches          // see packedLines
 	damaged          // could not be read
-	excluded         // not selected, as its content told
+	excluded         // deselected by its content
 )
 
-// treeAnswer is the outcome of a whole folder: where in it there are matches, and
-// what was counted between them.
+// treeAnswer is the outcome of a whole folder: the places of matches, and the counts between them.
 type treeAnswer struct {
 	children []child
 	tail     Counts // after the last child
 }
 
-// child is a file with matches or a folder that has such.
+// child is a file with matches, or a folder that contains one.
 type child struct {
 	before Counts // after the child before it
 	name   string
@@ -38,23 +37,21 @@ type child struct {
 	folder bool
 }
 
-// treeKey names a folder's answer. The path counts only when files are selected
-// by it.
+// treeKey identifies a folder's answer. The path is set only if the query selects files by path.
 type treeKey struct {
 	id   git.ID
 	path string
 }
 
-// answerCache keeps answers by query, within a number of bytes. All answers of the
-// least recently used query are dropped together.
+// answerCache caches answers by query, within a limit of bytes. It evicts all answers of the least
+// recently used query together.
 type answerCache struct {
 	limit   int64
 	queries *lru.Cache[string, *answers]
 }
 
-// answers are all that is known for one query: ids of files and folders name their
-// content, so that an answer is right in every repository. What is in them is
-// shared and does not change.
+// answers are all that is known for one query. Ids of files and folders identify their content, so
+// an answer is right in every repository. The contents of answers are shared and immutable.
 type answers struct {
 	cache *answerCache
 	key   string
@@ -62,7 +59,7 @@ type answers struct {
 
 	mu    sync.Mutex
 	bytes int64
-	empty map[uint64]outcome // of files without matches, by hash
+	empty map[uint64]outcome // outcomes of files without matches, by hash
 	found map[git.ID]*packedLines
 	trees map[treeKey]*treeAnswer
 }
@@ -71,7 +68,6 @@ func newAnswerCache(limit int64) *answerCache {
 	return &answerCache{limit: limit, queries: lru.New[string, *answers](limit)}
 }
 
-// forQuery returns the answers for a query.
 func (c *answerCache) forQuery(key string) *answers {
 	a := &answers{
 		cache: c, key: key, seed: maphash.MakeSeed(), bytes: int64(answersCost + len(key)),
@@ -80,8 +76,8 @@ func (c *answerCache) forQuery(key string) *answers {
 	return c.queries.GetOrPut(key, a, a.bytes)
 }
 
-// What answers take besides their texts: the sizes of the types, and of places in maps,
-// of which up to half are free.
+// Costs of answers besides their strings: the sizes of the types and of their slots in maps, of
+// which up to half are free.
 const (
 	answersCost = 1500
 	treeCost    = 200
@@ -89,10 +85,9 @@ const (
 	emptyCost   = 32
 )
 
-// reserve charges the cost of an addition and reports whether it may be made. It may
-// not beyond half of the limit, nor to answers that the cache has dropped. When they
-// are dropped meanwhile they may come back; the limit is kept either way. The caller
-// holds a.mu.
+// reserve charges the cost of an addition and reports whether the addition is allowed. It refuses
+// additions beyond half of the limit, and to evicted answers. Answers that are evicted during the
+// call may come back; the limit holds either way. The caller holds a.mu.
 func (a *answers) reserve(cost int) bool {
 	bytes := a.bytes + int64(cost)
 	if current, _ := a.cache.queries.Get(a.key); current != a || bytes > a.cache.limit/2 {
@@ -103,7 +98,7 @@ func (a *answers) reserve(cost int) bool {
 	return true
 }
 
-// file returns what is known about a file.
+// file returns the known outcome of a file.
 func (a *answers) file(id git.ID) (outcome, *packedLines) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -113,13 +108,11 @@ func (a *answers) file(id git.ID) (outcome, *packedLines) {
 	return a.empty[a.hash(id)], nil
 }
 
-// hash makes places of files without matches, which are most, small. That two ids have
-// the same is as likely as a bit that flips in memory, and nobody can make it happen
-// without the seed.
+// hash keeps the entries of files without matches, which are the majority, small. A collision of
+// two ids is as likely as a bit flip in memory, and cannot be provoked without the seed.
 func (a *answers) hash(id git.ID) uint64 { return maphash.Comparable(a.seed, id) }
 
-// putFile remembers the outcome of a file. Damage is not remembered: another copy
-// may be sound.
+// putFile stores the outcome of a file. Damage is not stored, because another copy may be sound.
 func (a *answers) putFile(id git.ID, o outcome, f *packedLines) {
 	if o == damaged || o == excluded {
 		return
@@ -137,15 +130,15 @@ func (a *answers) putFile(id git.ID, o outcome, f *packedLines) {
 	}
 }
 
-// tree returns the answer for a whole folder, or nil.
+// tree returns the answer for a folder, or nil.
 func (a *answers) tree(key treeKey) *treeAnswer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.trees[key]
 }
 
-// putTree remembers the answer for a folder. It keeps copies: names and paths are
-// parts of whole trees, which would stay with them.
+// putTree stores the answer for a folder. It copies names and paths, which are substrings of whole
+// trees and would keep these in memory.
 func (a *answers) putTree(key treeKey, t treeAnswer) {
 	cost := treeCost + len(key.path)
 	for i := range t.children {

@@ -8,8 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// addBatch adds the steps of a batch to the result in order, until a limit is
-// reached.
+// addBatch adds the steps of a batch to the result in order, until a limit is reached.
 func (s *search) addBatch(b *batch) (stopped bool, err error) {
 	for i := range b.steps {
 		st := &b.steps[i]
@@ -25,8 +24,8 @@ func (s *search) addBatch(b *batch) (stopped bool, err error) {
 	return false, nil
 }
 
-// exceeded returns the limit that is reached before a step. It never stops where
-// the call began, or a search could not go on.
+// exceeded returns the limit that stops the search before a step. It never stops where the call
+// began, so that every call makes progress.
 func (s *search) exceeded(st *step) Stop {
 	if !s.moved || st.resumed || st.kind == leave || st.kind == problem || st.kind == end {
 		return ""
@@ -44,8 +43,7 @@ func (s *search) exceeded(st *step) Stop {
 	return ""
 }
 
-// stop notes why and where the search stops: before a step, or after some lines
-// of its file.
+// stop records why and where the search stops: before a step, or after some lines of its file.
 func (s *search) stop(why Stop, st *step, lines int) {
 	s.result.Stopped = why
 	if st.kind == begin {
@@ -83,7 +81,7 @@ func (s *search) addStep(st *step) (stopped bool, err error) {
 	return stopped, err
 }
 
-// count adds to the result and to the folder's answer.
+// count adds to the counts of the result and of the current folder.
 func (s *search) count(c Counts) {
 	s.result.Counts.add(c)
 	if n := len(s.folders); n > 0 {
@@ -91,7 +89,7 @@ func (s *search) count(c Counts) {
 	}
 }
 
-// leaveFolder completes the answer of a folder, and makes it a part of that around it.
+// leaveFolder completes the answer of a folder, and adds it to that of the parent.
 func (s *search) leaveFolder() {
 	last := len(s.folders) - 1
 	f := s.folders[last]
@@ -118,7 +116,6 @@ func (f *folder) child(st *step, isFolder bool) {
 	f.gap = Counts{}
 }
 
-// closeRepository closes the snapshot of a repository.
 func (s *search) closeRepository(st *step) {
 	s.folders = s.folders[:0]
 	s.target = nil
@@ -129,14 +126,13 @@ func (s *search) closeRepository(st *step) {
 	}
 }
 
-// addProblem notes what could not be searched.
+// addProblem records what could not be searched.
 func (s *search) addProblem(repository, path string, err error) {
 	if len(s.result.Problems) < maxProblems {
 		s.result.Problems = append(s.result.Problems, Problem{repository, path, err})
 	}
 }
 
-// addFile adds the outcome of a file.
 func (s *search) addFile(st *step) (stopped bool, err error) {
 	switch st.outcome {
 	case none:
@@ -157,7 +153,7 @@ func (s *search) addFile(st *step) (stopped bool, err error) {
 	return false, nil
 }
 
-// addLines adds the lines of a file with matches, as far as there is room.
+// addLines adds the lines of a file with matches, as many as fit.
 func (s *search) addLines(st *step) (stopped bool, err error) {
 	if s.result.Lines >= s.limits.Lines {
 		s.stop(StopLines, st, st.skip)
@@ -194,8 +190,8 @@ func (s *search) addLines(st *step) (stopped bool, err error) {
 	return true, nil
 }
 
-// linesFor returns the lines of a file that this call may return. If there are more,
-// returned counts those of all calls so far; else it is negative.
+// linesFor returns the lines of a file that this call may return. returned counts the lines of all
+// calls so far if there are more, else it is negative.
 func (s *search) linesFor(st *step) (lines []Line, returned int, err error) {
 	t := linePage{skip: st.skip, room: s.limits.Lines - s.result.Lines, space: s.limits.OutputBytes - s.output}
 	t.lines = make([]Line, 0, min(t.room, max(st.lines.lines-st.skip, 0)))
@@ -206,22 +202,22 @@ func (s *search) linesFor(st *step) (lines []Line, returned int, err error) {
 		if !part.more {
 			return t.lines, -1, nil
 		}
-		// One line more than wanted, to know whether there is one.
+		// One line more than needed tells whether there is another one.
 		if part, err = s.scanFrom(st, part.next, (t.skip+t.room-len(t.lines)+1)*shownBytes); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
-// linePage is filled with lines until there is no room.
+// linePage collects lines until it is full.
 type linePage struct {
-	skip  int // lines that an earlier call returned
+	skip  int // lines to skip: an earlier call returned them
 	room  int // lines
 	space int // bytes of text
 	lines []Line
 }
 
-// fill adds lines, and reports whether there were more than fit.
+// fill adds lines, and reports whether some did not fit.
 func (t *linePage) fill(part *packedLines) (full bool) {
 	all := part.unpack()
 	for line, ok := all.next(); ok; line, ok = all.next() {
@@ -238,8 +234,7 @@ func (t *linePage) fill(part *packedLines) (full bool) {
 	return false
 }
 
-// scanFrom goes on searching a file where the packed lines end, up to about limit
-// bytes of lines.
+// scanFrom continues the search of a file after its packed lines, for about limit bytes of lines.
 func (s *search) scanFrom(st *step, from pattern.Position, limit int) (*packedLines, error) {
 	var part *packedLines
 	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
@@ -250,7 +245,7 @@ func (s *search) scanFrom(st *step, from pattern.Position, limit int) (*packedLi
 	return part, nil
 }
 
-// withContext puts the lines around those that match between them.
+// withContext inserts the context lines.
 func (s *search) withContext(st *step, lines []Line) ([]Line, error) {
 	var all []Line
 	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
@@ -261,10 +256,10 @@ func (s *search) withContext(st *step, lines []Line) ([]Line, error) {
 	return all, nil
 }
 
-// linesAround goes through a content once and collects lines near the matching ones.
+// linesAround collects the lines near the matching ones in one pass over the content.
 func linesAround(sc *scratch, content []byte, lines []Line, before, after int) []Line {
 	all := make([]Line, 0, len(lines)*(1+before+after))
-	number, last := 0, 0 // last is the number after which no more context is wanted
+	number, last := 0, 0 // last is the number of the last context line
 	for len(content) > 0 && (len(lines) > 0 || number < last) {
 		line, rest, _ := bytes.Cut(content, []byte{'\n'})
 		content = rest

@@ -11,29 +11,28 @@ import (
 )
 
 const (
-	// batchFiles is how many files a worker gets at once.
+	// batchFiles is the number of files in a batch.
 	batchFiles = 16
 	// batchSteps bounds a batch without files to search.
 	batchSteps = 1024
-	// turnBytes is after how much reading a batch lets others have the worker: some
-	// milliseconds.
+	// turnBytes is the amount a batch reads before it yields the worker: some milliseconds.
 	turnBytes = 1 << 20
-	// packedBytes bounds what is packed of one file's matching lines. Later lines are
-	// found when asked for.
+	// packedBytes bounds the packed matching lines of one file. Later lines are searched for on
+	// demand.
 	packedBytes = 256 << 10
-	// maxBuffered bounds the lines that wait to be added. Beyond it less is packed of a
-	// file, so that no window takes more than twice as much.
+	// maxBuffered bounds the lines that wait to be added to the result. Beyond it less is packed
+	// per file, so that no search holds more than twice as much.
 	maxBuffered     = 16 << 20
 	packedBytesBusy = maxBuffered / (maxWindow * batchFiles)
-	// maxSteps bounds the work for one file, which is not interrupted: seconds in
-	// the worst case. An expression of up to a hundred steps, as people write them,
-	// is within it for any file of the default size.
+	// maxSteps bounds the work for one file, which cannot be interrupted: seconds in the worst
+	// case. Expressions of up to a hundred steps, as people write them, stay below it for any file
+	// of the default size.
 	maxSteps = 1 << 29
 	// idleBuffer is the largest buffer that a worker keeps between batches.
 	idleBuffer = 1 << 20
 )
 
-// scratch is the memory that a worker searches with.
+// scratch is the working memory of a worker.
 type scratch struct {
 	content []byte
 	scanner pattern.Scanner
@@ -41,7 +40,7 @@ type scratch struct {
 	spans   []pattern.Span // of the line that is shown
 }
 
-// batch is a number of steps, whose files one worker searches.
+// batch is a sequence of steps, whose files one worker searches.
 type batch struct {
 	search   *search
 	target   *target
@@ -51,8 +50,7 @@ type batch struct {
 	done     chan struct{}
 }
 
-// Run implements [workers.Task]. It submits itself again when others should have
-// their turn.
+// Run implements [workers.Task]. It resubmits itself to yield to other tasks.
 func (b *batch) Run(w *workers.Worker) {
 	sc := b.search.slot.Of(w)
 	var read int64
@@ -75,7 +73,7 @@ func (b *batch) Run(w *workers.Worker) {
 	close(b.done)
 }
 
-// searchFile searches a file and returns how much was read.
+// searchFile searches a file and returns the number of bytes read.
 func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	s := b.search
 	content, err := b.target.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])
@@ -92,7 +90,7 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	switch {
 	case f.unsure && !s.query.files.byContent(f.path, content):
 		f.outcome = excluded
-	case f.outcome != unknown: // only the language was
+	case f.outcome != unknown: // only the language was undecided
 	default:
 		f.outcome, f.lines = s.scan(sc, content)
 		s.files.putFile(f.id, f.outcome, f.lines)
@@ -103,7 +101,7 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	return int64(len(content))
 }
 
-// scan searches the content of a file.
+// scan searches a file's content.
 func (s *search) scan(sc *scratch, content []byte) (outcome, *packedLines) {
 	if diff.Binary(content) {
 		return isBinary, nil
@@ -123,7 +121,7 @@ func (s *search) scan(sc *scratch, content []byte) (outcome, *packedLines) {
 	return matches, f
 }
 
-// onWorker runs something with a file's content where batches run, and waits.
+// onWorker runs do with a file's content on a worker, and waits.
 func (s *search) onWorker(t *target, id git.ID, do func(sc *scratch, content []byte)) error {
 	done, failed := make(chan struct{}), error(nil)
 	task := workers.Func(func(w *workers.Worker) {
@@ -144,7 +142,6 @@ func (s *search) onWorker(t *target, id git.ID, do func(sc *scratch, content []b
 	return failed
 }
 
-// wait waits for a task of the queue.
 func (s *search) wait(done <-chan struct{}) error {
 	select {
 	case <-done:

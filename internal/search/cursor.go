@@ -8,24 +8,24 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// ErrCursor means that a cursor cannot be used: it is of another query, or its
-// commit is not served any more.
+// ErrCursor means that a cursor is unusable: it belongs to another query, or its commit is not
+// served any more.
 var ErrCursor = errors.New("the cursor does not belong to this query and ref, or its commit is gone: search again " +
 	"without a cursor")
 
 const (
 	sumBytes = 8
-	// cursorVersion changes with the form or the meaning of cursors.
+	// cursorVersion changes with the encoding or the meaning of cursors.
 	cursorVersion = 1
 )
 
-// position is where a search stopped: before a repository, when commit is zero,
-// or in one of its commits, before a file or folder, or within a file.
+// position is where a search stopped: before a repository if commit is zero, else at a commit,
+// before a file or folder or within a file.
 type position struct {
 	repository string
 	commit     git.ID
 	path       string
-	lines      int // of the file that were returned already
+	lines      int // lines of the file that were returned already
 }
 
 func (p position) encode(sum [sumBytes]byte) string {

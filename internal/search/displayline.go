@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// shownBytes bounds the text of a line. Source code has hardly any line that is
-	// longer; in generated files a line may be the whole file.
+	// shownBytes bounds the shown part of a line. Hardly any line of source code is longer; a
+	// generated file may be one line.
 	shownBytes = 500
-	// shownBefore is how much of a long line is shown before its first match.
+	// shownBefore is the part of a long line that is shown before its first match.
 	shownBefore = 100
 )
 
-// displayLine makes the line that is shown of a stored one without its LF. Its ranges
-// are in the scratch's memory.
+// displayLine returns the shown form of a stored line without its LF. Its ranges are in the
+// scratch's memory.
 func displayLine(number int, line []byte, spans []pattern.Span, sc *scratch) Line {
 	shown := Line{Number: number}
 	if len(spans) > 0 {
 		shown.Column = spans[0].Start + 1
 	}
 	line = bytes.TrimSuffix(line, []byte{'\r'})
-	start, end := window(line, spans)
+	start, end := shownPart(line, spans)
 	shown.Before, shown.After = start, len(line)-end
 	part := line[start:end]
 	shown.Escaped = !utf8.Valid(part)
@@ -39,8 +39,8 @@ func displayLine(number int, line []byte, spans []pattern.Span, sc *scratch) Lin
 	return shown
 }
 
-// window chooses the part of a line to show: whole runes, with the first match.
-func window(line []byte, spans []pattern.Span) (start, end int) {
+// shownPart chooses the part of a line to show: whole runes that include the first match.
+func shownPart(line []byte, spans []pattern.Span) (start, end int) {
 	if len(line) <= shownBytes {
 		return 0, len(line)
 	}
@@ -50,7 +50,7 @@ func window(line []byte, spans []pattern.Span) (start, end int) {
 	return boundary(line, start), boundary(line, start+shownBytes)
 }
 
-// boundary goes back to where a rune begins, if one is near.
+// boundary moves back to the beginning of a rune, if one is near.
 func boundary(line []byte, at int) int {
 	for back := range utf8.UTFMax {
 		if at-back <= 0 || at-back >= len(line) || utf8.RuneStart(line[at-back]) {
@@ -60,7 +60,7 @@ func boundary(line []byte, at int) int {
 	return at
 }
 
-// ranges appends the spans within a part of a line, which is escaped or not.
+// ranges appends the spans within a part of a line; escaped tells whether the part is escaped.
 func ranges(list []pattern.Span, part []byte, start int, spans []pattern.Span, escaped bool) []pattern.Span {
 	for _, s := range spans {
 		lo, hi := max(s.Start-start, 0), min(s.End-start, len(part))
@@ -75,7 +75,7 @@ func ranges(list []pattern.Span, part []byte, start int, spans []pattern.Span, e
 	return list
 }
 
-// escape writes bytes that are no UTF-8 in hexadecimal.
+// escape writes invalid UTF-8 in hexadecimal.
 func escape(to, text []byte) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)

@@ -6,23 +6,23 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// packedLines is the matching lines of a file, packed: a common word has a hundred
-// thousand of them in a large tree. It does not change.
+// packedLines is the matching lines of a file in a compact encoding: a common word has a hundred
+// thousand of them in a large tree. It is immutable.
 type packedLines struct {
 	packed string
 	lines  int
 	spans  int
-	// next is where to go on when there are more lines than are kept.
+	// next is the position to continue at if there are more lines.
 	next pattern.Position
 	more bool
 }
 
-// packedCost is what packed lines take besides their text, with their place in a map.
+// packedCost is the cost of packed lines besides their string, including the slot in a map.
 const packedCost = 150
 
 func (f *packedLines) cost() int { return packedCost + len(f.packed) }
 
-// collectLines gathers matching lines from a position on, up to a number of bytes.
+// collectLines collects matching lines from a position on, up to a limit of bytes.
 func collectLines(sc *scratch, p *pattern.Pattern, content []byte, from pattern.Position, limit int) *packedLines {
 	f := &packedLines{next: from}
 	b := sc.packed[:0]
@@ -44,8 +44,8 @@ func collectLines(sc *scratch, p *pattern.Pattern, content []byte, from pattern.
 	return f
 }
 
-// pack appends a line: its number after that of the line before, what is left
-// out of it, its ranges and its text.
+// pack appends a line: the difference of its number to that of the line before, the omitted bytes,
+// its ranges and its text.
 func pack(b []byte, l *Line, before int) []byte {
 	escaped := 0
 	if l.Escaped {
@@ -64,14 +64,13 @@ func pack(b []byte, l *Line, before int) []byte {
 	return append(b, l.Text...)
 }
 
-// unpacker reads lines as pack wrote them.
 type unpacker struct {
 	packed string
 	number int
 	spans  []pattern.Span // room for the ranges of all lines
 }
 
-// unpack stands before the first line. The lines share the memory of f.
+// unpack returns an unpacker before the first line. The lines share the memory of f.
 func (f *packedLines) unpack() *unpacker {
 	return &unpacker{packed: f.packed, spans: make([]pattern.Span, 0, f.spans)}
 }

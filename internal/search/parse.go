@@ -11,9 +11,8 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// Parse reads a query as people write them for GitHub. Between the texts that are
-// searched for there may be qualifiers, with "-" or NOT before one for what is
-// left out:
+// Parse parses a query in GitHub's syntax. Qualifiers may stand between the search terms; "-" or
+// NOT before a qualifier excludes:
 //
 //	repo:owner/name    one repository; repeated, any of them; repo:team/* or repo:*
 //	org:team           the repositories below team/
@@ -23,13 +22,13 @@ import (
 //	filename:go.mod    the last part of the path, or a glob of it
 //	extension:go       with or without a dot
 //	language:c++       by name and, where that is not enough, by content
-//	case:yes           upper and lower case differ; case:no, they do not; else they
-//	                   do when the texts have an upper case letter
+//	case:yes           case-sensitive; case:no, case-insensitive; by default
+//	                   case-sensitive if a term has an upper case letter
 //
-// Values with spaces stand in quotes. Spaces beside a qualifier divide; others are
-// part of a [Regexp], also at the ends of the query. Of several values of one qualifier any may
-// match, of several qualifiers all must. Qualifiers ignore case. A word with a
-// colon that is none of these is a text. Mistakes are a [*QueryError].
+// Values with spaces stand in quotes. Spaces beside a qualifier separate; other spaces are part of
+// a [Regexp], also at the ends of the query. Of several values of one qualifier any may match; of
+// several qualifiers all must match. Qualifiers ignore case. A word with a colon that is no
+// qualifier is a term. Mistakes are a [*QueryError].
 func Parse(text string, syntax Syntax) (Query, error) {
 	if len(text) > MaxQueryBytes {
 		return Query{}, &QueryError{Text: fmt.Sprintf("the query has %d bytes, at most %d are possible: shorten it",
@@ -55,11 +54,11 @@ type parser struct {
 	syntax Syntax
 	at     int
 	query  Query
-	places []int // of the terms, in bytes
-	rest   []int // of an expression's parts: beginnings and ends
+	places []int // positions of the terms, in bytes
+	rest   []int // parts of an expression: beginnings and ends
 }
 
-// fail returns the error for a mistake at a place in bytes.
+// fail returns the error for a mistake at a byte offset.
 func (p *parser) fail(at int, format string, arguments ...any) error {
 	at = min(at, len(p.text))
 	return &QueryError{Column: utf8.RuneCountInString(p.text[:at]) + 1, Text: fmt.Sprintf(format, arguments...)}
@@ -69,7 +68,7 @@ func (p *parser) skipSpace() {
 	p.at += len(p.text[p.at:]) - len(strings.TrimLeftFunc(p.text[p.at:], unicode.IsSpace))
 }
 
-// word reads a qualifier or a text.
+// word parses a qualifier or a term.
 func (p *parser) word() error {
 	start := p.at
 	exclude := p.exclusion()
@@ -85,7 +84,7 @@ func (p *parser) word() error {
 	return p.term()
 }
 
-// exclusion reads a dash or the word NOT, which exclude what follows.
+// exclusion consumes a dash or the word NOT, which exclude what follows.
 func (p *parser) exclusion() bool {
 	rest := p.text[p.at:]
 	if strings.HasPrefix(rest, "-") {
@@ -100,7 +99,7 @@ func (p *parser) exclusion() bool {
 	return false
 }
 
-// qualifier reads a known name with its colon.
+// qualifier consumes a known name with its colon.
 func (p *parser) qualifier() (name string, ok bool) {
 	name, _, ok = strings.Cut(p.text[p.at:], ":")
 	if !ok {
@@ -111,7 +110,7 @@ func (p *parser) qualifier() (name string, ok bool) {
 	if _, wrong := refused[lowered]; !known && !wrong {
 		return "", false
 	}
-	// "path::Joined" and "file://…" are texts of source code.
+	// "path::Joined" and "file://…" are source code.
 	after := p.text[p.at+len(name)+1:]
 	if strings.HasPrefix(after, ":") || strings.HasPrefix(after, "//") {
 		return "", false
@@ -148,7 +147,7 @@ func (p *parser) value(start int, name string, exclude bool) error {
 	return nil
 }
 
-// bareOrQuoted reads a text in quotes, or up to the next space.
+// bareOrQuoted parses a string in quotes, or up to the next space.
 func (p *parser) bareOrQuoted() (string, error) {
 	if strings.HasPrefix(p.text[p.at:], `"`) {
 		return p.quoted()
@@ -186,13 +185,13 @@ func (p *parser) quoted() (string, error) {
 	return "", p.fail(start, `the quote is not closed: close it, or write "\"" to search for a quote`)
 }
 
-// operators are words of GitHub's language that a text is not meant to be.
+// operators are words of GitHub's syntax that are unlikely to be search terms.
 var operators = map[string]string{
 	"OR":  `OR is not supported: write /one|other/, or "OR" to search for the word`,
 	"NOT": `NOT is followed by a qualifier: a text cannot be excluded; write "NOT" to search for the word`,
 }
 
-// term reads one text of [Words].
+// term parses one term of [Words].
 func (p *parser) term() error {
 	start := p.at
 	if expression, ok := p.expression(); ok {
@@ -206,7 +205,7 @@ func (p *parser) term() error {
 		return err
 	case inQuotes:
 		p.add(start+1, pattern.Term{Text: word})
-	case word == "AND": // all texts must be there anyway
+	case word == "AND": // all terms must match anyway
 	case operators[word] != "":
 		return p.fail(start, "%s", operators[word])
 	default:
@@ -220,7 +219,7 @@ func (p *parser) add(at int, t pattern.Term) {
 	p.places = append(p.places, at)
 }
 
-// expression reads /…/, which a space or the end must follow: /usr/bin is a text.
+// expression parses /…/ if a space or the end follows: /usr/bin is a term.
 func (p *parser) expression() (string, bool) {
 	rest := p.text[p.at:]
 	if !strings.HasPrefix(rest, "/") {
@@ -241,8 +240,8 @@ func (p *parser) expression() (string, bool) {
 	return "", false
 }
 
-// endExpression makes one expression of what lies between qualifiers. Spaces at
-// the ends of the query are its own, line breaks are not.
+// endExpression joins the parts between qualifiers to one expression. It keeps spaces at the ends
+// of the query, but not line breaks.
 func (p *parser) endExpression() {
 	if len(p.rest) == 0 {
 		return
@@ -261,7 +260,7 @@ func (p *parser) endExpression() {
 		case i == 0:
 		case strings.TrimSpace(p.text[p.rest[i-1]:p.rest[i]]) == "":
 			b.WriteString(p.text[p.rest[i-1]:p.rest[i]])
-		default: // a qualifier was between
+		default: // a qualifier was between the parts
 			b.WriteByte(' ')
 		}
 		b.WriteString(p.text[p.rest[i]:p.rest[i+1]])
@@ -269,7 +268,7 @@ func (p *parser) endExpression() {
 	p.add(p.rest[0], pattern.Term{Text: b.String(), Regexp: true})
 }
 
-// check compiles the query, to say where in the text a mistake is.
+// check compiles the query, to locate mistakes in the string.
 func (p *parser) check() error {
 	_, err := compile(p.query)
 	var term *pattern.Error

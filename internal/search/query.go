@@ -7,42 +7,40 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// Query says what is searched for, and in which files. [Parse] makes one of a
-// text; a program may fill it in.
+// Query defines what is searched for, and in which files. [Parse] makes one from a string; a
+// program may fill it in.
 type Query struct {
-	// Terms are what a file must contain, each of them. The lines that any of them
-	// matches are found.
+	// Terms must all occur in a file. The lines that match any term are found.
 	Terms []pattern.Term
 	Case  pattern.Case
 
-	Repositories Choice // names: the whole name, "*" is any text, also with slashes
+	Repositories Choice // names: the whole name, "*" is any string, also with slashes
 	Paths        Choice // parts of the path, or globs: see [Parse]
 	Filenames    Choice // the whole last part of the path, or globs
 	Extensions   Choice // with or without the first dot
 	Languages    Choice // names or aliases of github-linguist
 }
 
-// Choice selects by some property: at least one of Any, unless that is empty, and
-// none of None. Upper and lower case are the same.
+// Choice selects by a property: at least one value of Any, unless that is empty, and none of None.
+// Case is ignored.
 type Choice struct {
 	Any, None []string
 }
 
-// Syntax is how the text outside of qualifiers is read.
+// Syntax is the syntax of a query outside of qualifiers.
 type Syntax int
 
 const (
-	// Words are fixed texts with spaces between: all of them must be in a file.
-	// "Two words" in quotes are one text, in which \" and \\ stand for themselves,
-	// and /a.c/ is an expression.
+	// Words are fixed strings separated by spaces: a file must contain all of them. "Two words" in
+	// quotes are one string, in which \" and \\ stand for themselves, and /a.c/ is an expression.
 	Words Syntax = iota
 	// Regexp is one expression, with its spaces and quotes.
 	Regexp
 )
 
-// QueryError is a mistake in a query. Its text names the remedy.
+// QueryError is a mistake in a query. Its message names the remedy.
 type QueryError struct {
-	Column int // where, in characters from 1; 0 when the query is no text
+	Column int // in characters from 1; 0 if the query was not parsed from a string
 	Text   string
 }
 
@@ -53,11 +51,10 @@ func (e *QueryError) Error() string {
 	return fmt.Sprintf("at character %d of the query: %s", e.Column, e.Text)
 }
 
-// MaxQueryBytes bounds the text of a query.
+// MaxQueryBytes bounds the length of a query.
 const MaxQueryBytes = 8 << 10
 
-// qualifiers are the words before a colon that [Parse] knows. The function adds a
-// value.
+// qualifiers maps the names that [Parse] knows before a colon to functions that add a value.
 var qualifiers = map[string]func(q *Query, exclude bool, value string) error{
 	"repo":      choose(func(q *Query) *Choice { return &q.Repositories }),
 	"repos":     choose(func(q *Query) *Choice { return &q.Repositories }),
@@ -76,7 +73,7 @@ var qualifiers = map[string]func(q *Query, exclude bool, value string) error{
 	"content":   content,
 }
 
-// refused are qualifiers of GitHub that mean nothing here.
+// refused are qualifiers of GitHub without a meaning here.
 var refused = map[string]string{
 	"symbol":  `symbols are not known; search for the text of the declaration`,
 	"is":      `it selects nothing here; leave it out`,

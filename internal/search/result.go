@@ -13,26 +13,25 @@ import (
 // Request is a search.
 type Request struct {
 	Query Query
-	// Ref is the revision, as for [git.Snapshot.Resolve]; the default branch
-	// when empty. Of several repositories those that lack it are left out.
+	// Ref is the revision, as for [git.Snapshot.Resolve]; the default branch if empty. A search
+	// of several repositories skips those without it.
 	Ref string
-	// Before and After are how many lines come with each matching one, at most
-	// MaxContext.
+	// Before and After are the numbers of context lines around each match, at most MaxContext.
 	Before, After int
 	Limits        Limits
-	// Cursor is where another search of the same query and ref stopped.
+	// Cursor continues another search of the same query and ref.
 	Cursor string
 }
 
-// MaxContext bounds the lines of context on each side: more is reading the file.
+// MaxContext bounds the context lines on each side: more amounts to reading the file.
 const MaxContext = 20
 
 // Limits bound one call. A zero field means its default.
 type Limits struct {
 	Lines       int           // matching lines
-	OutputBytes int           // of texts and paths
-	Files       int           // that are searched
-	ReadBytes   int64         // of files that the cache does not know
+	OutputBytes int           // of lines and paths
+	Files       int           // searched files
+	ReadBytes   int64         // of files that are not in the cache
 	Time        time.Duration // checked between files
 }
 
@@ -41,9 +40,9 @@ const (
 	DefaultLines       = 100
 	DefaultOutputBytes = 256 << 10
 	DefaultFiles       = math.MaxInt
-	// DefaultReadBytes is several times a large source tree, and some seconds.
+	// DefaultReadBytes is several times a large source tree, and takes some seconds.
 	DefaultReadBytes = 1 << 30
-	// DefaultTime is less than clients wait for an answer.
+	// DefaultTime is shorter than the timeouts of clients.
 	DefaultTime = 10 * time.Second
 )
 
@@ -57,23 +56,23 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Result is what a search found until it was done or stopped.
+// Result is what a search found until it ended or reached a limit.
 type Result struct {
 	Files []File
 	// Lines is the number of matching lines in Files.
 	Lines  int
 	Counts Counts
-	// Stopped is why the search is not done; "" when it is. Cursor goes on.
+	// Stopped is the limit that ended the search; "" if the search is complete. Cursor continues.
 	Stopped Stop
 	Cursor  string
-	// Problems are what could not be searched, at most maxProblems.
+	// Problems lists what could not be searched, up to maxProblems.
 	Problems []Problem
 }
 
 // Stop is the limit that ended a search.
 type Stop string
 
-// The limits that a search can reach.
+// Limits that a search can reach.
 const (
 	StopLines  Stop = "lines"
 	StopOutput Stop = "output"
@@ -82,7 +81,7 @@ const (
 	StopTime   Stop = "time"
 )
 
-// Explain returns in words after what a search stopped, "" when it is done.
+// Explain describes the limit that ended the search, "" if the search is complete.
 func (r *Result) Explain(l Limits) string {
 	l = l.withDefaults()
 	lines := "lines"
@@ -99,15 +98,15 @@ func (r *Result) Explain(l Limits) string {
 	return texts[r.Stopped]
 }
 
-// Counts say what was looked at. They are the same whatever was cached. Those of
-// the pages of one search add up to those of a search without limits.
+// Counts are independent of the cache. The counts of all pages of a search add up to those of a
+// search without limits.
 type Counts struct {
 	Repositories int // whose search began
 	Files        int // searched
-	Binary       int // skipped: they have a NUL near the beginning
-	Large        int // skipped: they are above Options.FileBytes, or too large for a long expression
-	Damaged      int // could not be read
-	Broken       int // repositories whose search did not begin, or did not end
+	Binary       int // skipped: a NUL near the beginning
+	Large        int // skipped: above Options.FileBytes, or too large for a long expression
+	Damaged      int // unreadable
+	Broken       int // repositories whose search failed
 }
 
 func (c *Counts) add(d Counts) {
@@ -123,39 +122,37 @@ func (c *Counts) add(d Counts) {
 type File struct {
 	Repository string
 	Commit     git.ID
-	Path       string // any bytes, as git has them
+	Path       string // any bytes, as in git
 	Blob       git.ID
-	// Lines are in the order of their numbers; those of context among them.
+	// Lines are ordered by number and include context lines.
 	Lines []Line
 }
 
-// Line is a line of a file, as it is shown: without its end, and without a CR
-// before that.
+// Line is a line of a file as it is shown: without its LF, and without a CR before that.
 type Line struct {
 	Number int // from 1
-	// Column is where the first match begins, in bytes of the stored line from 1; 0
-	// for a line of context.
+	// Column is the position of the first match, in bytes of the stored line from 1; 0 for a
+	// context line.
 	Column int
-	// Text is UTF-8. Of a long line it is a part around the first match.
+	// Text is UTF-8. For a long line it is the part around the first match.
 	Text string
-	// Ranges are the matches in Text, in bytes, from left to right; at most 32 for
-	// each term, without those outside of Text.
+	// Ranges are the matches within Text, in bytes, from left to right; at most 32 per term.
 	Ranges []pattern.Span
-	// Before and After are how many bytes of the stored line Text leaves out.
+	// Before and After are the numbers of bytes of the stored line that Text omits.
 	Before, After int
-	// Escaped says that the line is no UTF-8: invalid bytes are written as \xff.
+	// Escaped reports that the line is not UTF-8: invalid bytes are written as \xff.
 	Escaped bool
 }
 
-// Matches reports whether the line is not one of context.
+// Matches reports whether the line is a match rather than context.
 func (l *Line) Matches() bool { return l.Column > 0 }
 
-// Problem is something that could not be searched.
+// Problem is a failure to search something.
 type Problem struct {
 	Repository string
 	Path       string // "" for the whole repository
 	Err        error
 }
 
-// maxProblems bounds the list; Counts.Damaged has all.
+// maxProblems bounds the list; Counts.Damaged is complete.
 const maxProblems = 20

@@ -18,7 +18,7 @@ import (
 
 // Options of a [Searcher]. A zero field means its default.
 type Options struct {
-	// CacheBytes bounds what is remembered of earlier searches.
+	// CacheBytes bounds the cache of earlier searches.
 	CacheBytes int64
 	// FileBytes is the size above which files are not searched.
 	FileBytes int64
@@ -26,16 +26,15 @@ type Options struct {
 
 // The defaults of [Options].
 const (
-	// DefaultCacheBytes holds some hundred searches of a large source tree with few
-	// matches, or a handful with a hundred thousand.
+	// DefaultCacheBytes holds some hundred searches of a large source tree with few matches, or a
+	// handful with a hundred thousand.
 	DefaultCacheBytes = 64 << 20
-	// DefaultFileBytes is above every source file that a person reads. Each worker
-	// may hold one.
+	// DefaultFileBytes is above every source file that a person reads. Each worker may hold one
+	// file.
 	DefaultFileBytes = 4 << 20
 )
 
-// Searcher searches the repositories of a catalogue. It may be used by any number
-// of goroutines.
+// Searcher searches the repositories of a catalogue. Any number of goroutines may use it.
 type Searcher struct {
 	catalogue repos.Views
 	scheduler *workers.Scheduler
@@ -44,8 +43,7 @@ type Searcher struct {
 	slot      *workers.Slot[*scratch]
 }
 
-// New makes the one searcher of a process. Files are searched by the scheduler's
-// workers.
+// New makes the one searcher of a process. The scheduler's workers search the files.
 func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *Searcher {
 	options.CacheBytes = cmp.Or(options.CacheBytes, DefaultCacheBytes)
 	options.FileBytes = cmp.Or(options.FileBytes, DefaultFileBytes)
@@ -65,37 +63,36 @@ type search struct {
 	query    *compiled
 	sum      [sumBytes]byte
 	queue    *workers.Queue
-	files    *answers // by the terms
-	trees    *answers // by the terms and the filter
+	files    *answers // keyed by the terms
+	trees    *answers // keyed by the terms and the filter
 	read     atomic.Int64
 	buffered atomic.Int64 // bytes of lines that wait to be added
 	start    time.Time
 
-	// skipLines are lines of the file at the cursor that an earlier call returned.
+	// skipLines is the number of lines of the cursor's file that an earlier call returned.
 	skipLines int
 
 	open    []*target
-	window  []*batch
-	folders []folder // that the results are in
-	target  *target  // that results come from
-	moved   bool     // past where the call began
+	pending []*batch
+	folders []folder // path of the current result
+	target  *target  // repository of the current result
+	moved   bool     // past the start of the call
 	output  int
 	result  *Result
 }
 
-// folder is one whose answer is being assembled.
+// folder is a folder whose answer is being assembled.
 type folder struct {
 	step   *step
 	answer treeAnswer
 	gap    Counts // since the last child
-	broken bool   // something below could not be searched
+	broken bool   // something below it could not be searched
 }
 
-// Search runs a query in the repositories that the visitor of the context may know
-// of; others do not exist for it. Mistakes in it are a [*QueryError], a cursor that does not
-// fit is [ErrCursor], and a repository that was named alone fails with its own error:
-// [git.ErrNotFound] when it, or the ref, is not there. Problems with others are
-// in the result.
+// Search runs a query in the repositories that are visible to the context's visitor; others do not
+// exist for it. Mistakes in the query are a [*QueryError], and an unusable cursor is [ErrCursor]. A
+// search of one named repository fails with that repository's error: [git.ErrNotFound] if the
+// repository or the ref does not exist. Problems of other repositories are in the result.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
 	query, err := compile(request.Query)
 	if err != nil {
@@ -121,7 +118,7 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 	return run.result, nil
 }
 
-// close ends the workers' tasks, and only then closes the snapshots that they read.
+// close ends the workers' tasks before it closes the snapshots that they read.
 func (s *search) close() {
 	s.queue.Close()
 	for _, t := range s.open {
@@ -129,7 +126,6 @@ func (s *search) close() {
 	}
 }
 
-// treeKey names the answer of a folder.
 func (s *search) treeKey(id git.ID, path string) treeKey {
 	if s.query.filterKey == "" {
 		path = ""
@@ -137,7 +133,7 @@ func (s *search) treeKey(id git.ID, path string) treeKey {
 	return treeKey{id, path}
 }
 
-// walk selects the repositories and stands before the first.
+// walk selects the repositories and returns a walk before the first.
 func (s *search) walk() (*walk, error) {
 	w := &walk{search: s}
 	var err error
@@ -158,15 +154,15 @@ func (s *search) walk() (*walk, error) {
 	return w, nil
 }
 
-// repositories lists the selected ones in their order. A name without a glob must
-// be there: who names it wants to know that it is not.
+// repositories lists the selected names in order. A name without a glob must exist: the query asked
+// for that repository.
 func (s *search) repositories() (names []string, single bool, err error) {
 	choice := s.query.query.Repositories
 	for _, name := range choice.Any {
 		if isGlob(name) {
 			continue
 		}
-		// What the catalogue does not list yet, it finds by name.
+		// Get finds repositories that the catalogue does not list yet.
 		if _, err := s.view.Get(name); err != nil && !errors.Is(err, git.ErrNotFound) &&
 			!errors.Is(err, git.ErrInvalid) {
 			return nil, false, err
@@ -188,31 +184,29 @@ func (s *search) repositories() (names []string, single bool, err error) {
 }
 
 const (
-	// firstWindow is how many batches wait for each worker at first: a search that
-	// finds a page of lines in the first files should not read many more.
+	// firstWindow is the number of pending batches per worker at first: a search that finds a page
+	// of lines in the first files should not read many more.
 	firstWindow = 2
-	// maxWindow is how many batches may wait later, one more for each that is
-	// added: on a busy machine a worker's thread may have to wait for long, and what
-	// comes after its files cannot be added before them.
+	// maxWindow bounds the growth of pending batches, one for each added batch: on a busy machine a
+	// worker's thread may wait for long, and later results must wait for its files.
 	maxWindow = 64
-	// maxOpen bounds the repositories that are held open at once, whose packs take
-	// descriptors.
+	// maxOpen bounds the open repositories, whose packs take file descriptors.
 	maxOpen = 16
 )
 
 // run walks ahead, and adds results in order.
 func (s *search) run(w *walk) error {
 	size := firstWindow * s.scheduler.Workers()
-	for more := true; more || len(s.window) > 0; size = min(size+1, maxWindow) {
-		for more && len(s.window) < size && len(s.open) < maxOpen {
+	for more := true; more || len(s.pending) > 0; size = min(size+1, maxWindow) {
+		for more && len(s.pending) < size && len(s.open) < maxOpen {
 			b, err := s.fill(w, &more)
 			if err != nil {
 				return err
 			}
-			s.window = append(s.window, b)
+			s.pending = append(s.pending, b)
 		}
-		b := s.window[0]
-		s.window = s.window[1:]
+		b := s.pending[0]
+		s.pending = s.pending[1:]
 		if err := s.wait(b.done); err != nil {
 			return err
 		}
@@ -227,8 +221,8 @@ func (s *search) run(w *walk) error {
 	return nil
 }
 
-// fill makes the next batch and hands it to the workers. It ends with a
-// repository, whose snapshot is then closed.
+// fill makes the next batch and hands it to the workers. A batch ends at the end of a repository,
+// because adding it closes the snapshot.
 func (s *search) fill(w *walk, more *bool) (*batch, error) {
 	b := &batch{search: s, done: make(chan struct{})}
 	for len(b.todo) < batchFiles && len(b.steps) < batchSteps {

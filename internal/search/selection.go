@@ -13,17 +13,16 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// maxChoices bounds the values of one qualifier: each is compared with every
-// path.
+// maxChoices bounds the values of one qualifier, because each is compared with every path.
 const maxChoices = 100
 
-// compiled is a query that can be run.
+// compiled is a query that is ready to run.
 type compiled struct {
 	query   Query
 	pattern *pattern.Pattern
 	files   fileFilter
-	// filterKey is the same for queries that select the same files by their form;
-	// "" when all files are selected.
+	// filterKey is equal for queries whose file selections have the same form; "" if all files are
+	// selected.
 	filterKey string
 }
 
@@ -56,20 +55,19 @@ func compile(q Query) (*compiled, error) {
 	return c, nil
 }
 
-// sum identifies the query with its ref, for cursors.
+// sum identifies the query and its ref in cursors.
 func (c *compiled) sum(ref string) [sumBytes]byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", c.pattern.Key(), c.filterKey, c.query.Repositories, ref))
 	return [sumBytes]byte(sum[:sumBytes])
 }
 
-// selects reports whether a name is chosen by the patterns that match says.
+// selects reports whether a value is selected; match compares it with a pattern.
 func (c Choice) selects(match func(value string) bool) bool {
 	return !slices.ContainsFunc(c.None, match) && (len(c.Any) == 0 || slices.ContainsFunc(c.Any, match))
 }
 
 func (c Choice) isEmpty() bool { return len(c.Any)+len(c.None) == 0 }
 
-// isGlob reports whether a value has a special character.
 func isGlob(value string) bool { return wildmatch.Literal(value) < len(value) }
 
 // matchRepository compares the whole name; "*" matches slashes too.
@@ -80,7 +78,6 @@ func matchRepository(value, name string) bool {
 	return wildmatch.Match(value, []byte(name), wildmatch.CaseFold)
 }
 
-// fileFilter selects files of a tree.
 type fileFilter struct {
 	query             Query
 	languages, others language.Set // chosen, excluded
@@ -96,13 +93,13 @@ func newFileFilter(q Query) (fileFilter, error) {
 	return f, err
 }
 
-// all reports whether no file is left out.
+// all reports whether every file is selected.
 func (f *fileFilter) all() bool {
 	q := f.query
 	return q.Paths.isEmpty() && q.Filenames.isEmpty() && q.Extensions.isEmpty() && q.Languages.isEmpty()
 }
 
-// byPath tells whether a file is selected, as far as its path tells.
+// byPath decides whether a file is selected, as far as its path tells.
 func (f *fileFilter) byPath(name string) language.Answer {
 	if f.all() {
 		return language.Yes
@@ -135,7 +132,7 @@ func (f *fileFilter) byLanguage(name string) language.Answer {
 	return answer
 }
 
-// byContent reports whether a file is selected of which the path does not tell.
+// byContent decides for files whose path does not tell.
 func (f *fileFilter) byContent(name string, content []byte) bool {
 	is := func(set language.Set) bool {
 		answer := set.ByName(name)

@@ -11,27 +11,27 @@ import (
 	"github.com/repomcp/repomcp/internal/search/language"
 )
 
-// maxDepth bounds folders in folders, as archives do: git itself refuses trees
-// that are deeper than some thousands (core.maxTreeDepth), and nobody makes hundreds.
+// maxDepth bounds nested folders, as for archives: git itself refuses trees that are deeper than
+// some thousands (core.maxTreeDepth), and real trees stay below hundreds.
 const maxDepth = 1024
 
-// ErrDepth ends the search of a repository that has more folders in folders.
+// ErrDepth ends the search of a repository with deeper folders.
 var ErrDepth = errors.New("folders are nested too deep to be searched")
 
-// step is one thing that the walk meets, in the order of the results.
+// step is an element of the walk, in the order of the results.
 type step struct {
 	kind   kind
-	before Counts // what a cached answer skipped to get here
-	whole  Counts // of a folder that is stepped over
+	before Counts // skipped by a cached answer before this step
+	whole  Counts // of a skipped folder
 	path   string
 	name   string // the last part of path
 	id     git.ID
 	target *target // the repository, for steps begin and end
 
-	unsure   bool // of a file: the content decides whether it is selected
+	unsure   bool // of a file: the content decides about the selection
 	skip     int  // of a file: lines that an earlier call returned
-	resumed  bool // of a folder: an earlier call was in it
-	remember bool // of a folder: its answer is kept
+	resumed  bool // of a folder: an earlier call stopped in it
+	remember bool // of a folder: its answer is stored
 	outcome  outcome
 	lines    *packedLines
 	err      error
@@ -43,43 +43,41 @@ type kind uint8
 const (
 	begin   kind = iota // a repository
 	enter               // a folder
-	file                // that is searched, or whose outcome is known
+	file                // to be searched, or with a known outcome
 	skipped             // a folder without matches: only its counts
-	leave               // the folder entered last
+	leave               // the last entered folder
 	problem             // the rest of the repository cannot be walked
 	end                 // of the repository
 )
 
-// target is a repository held open at a commit.
+// target is an open repository at a commit.
 type target struct {
 	name     string
 	snapshot *git.Snapshot
 	commit   git.ID
 }
 
-// walk goes through repositories and their trees ahead of the search. It is
-// no [git.WalkTree]: of a folder whose answer is known it goes over the answer,
-// and reads no tree.
+// walk goes through repositories and their trees ahead of the search. It is not a [git.WalkTree]:
+// for a folder with a known answer it walks the answer, and reads no tree.
 type walk struct {
 	search   *search
-	names    []string // of the repositories that come
-	single   bool     // one repository was asked for: its errors are the caller's
-	from     position // where to go on; empty after the first repository
+	names    []string // remaining repositories
+	single   bool     // one repository was requested: its errors are the caller's
+	from     position // start position; empty after the first repository
 	target   *target
 	levels   []level
-	refError error // why the last repository without the ref has it not
+	refError error // the reason why the last repository lacks the ref
 }
 
-// level is a folder that the walk is in.
+// level is a folder on the walk's current path.
 type level struct {
 	path    string
-	entries []git.TreeEntry // when it is walked
-	answer  *treeAnswer     // when it is known
+	entries []git.TreeEntry // if it is walked
+	answer  *treeAnswer     // if it is known
 	next    int
-	resume  []string // what is left of the path to go on at, or nil
+	resume  []string // remaining parts of the path to resume at, or nil
 }
 
-// next returns the next step; ok is false after the last.
 func (w *walk) next(ctx context.Context) (s step, ok bool, err error) {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -107,8 +105,7 @@ func (w *walk) next(ctx context.Context) (s step, ok bool, err error) {
 	}
 }
 
-// repository begins with the next repository; ok is false when it has nothing to
-// be searched.
+// repository starts the next repository; ok is false if there is nothing to search in it.
 func (w *walk) repository(ctx context.Context) (s step, ok bool, err error) {
 	if len(w.names) == 0 {
 		return step{}, false, nil
@@ -139,8 +136,8 @@ func (w *walk) repository(ctx context.Context) (s step, ok bool, err error) {
 	return step{kind: problem, target: &target{name: name}, err: err}, true, nil
 }
 
-// root returns a folder around the tree of the commit, so that it is an entry like
-// others.
+// root returns a level whose only entry is the tree of the commit, so that this tree is an entry
+// like others.
 func (w *walk) root(tree git.ID, from position) level {
 	l := level{entries: []git.TreeEntry{{Mode: git.ModeDir, ID: tree}}}
 	if from.path != "" {
@@ -150,7 +147,7 @@ func (w *walk) root(tree git.ID, from position) level {
 	return l
 }
 
-// open takes a snapshot and finds the commit to search.
+// open takes a snapshot and resolves the commit to search.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, git.ID, error) {
 	snapshot, err := w.search.view.Snapshot(name)
 	if err != nil {
@@ -167,8 +164,8 @@ func (w *walk) open(ctx context.Context, name string, from position) (*target, g
 	return &target{name, snapshot, commit.ID}, commit.Tree, nil
 }
 
-// entry returns the step of the next entry of the innermost folder; ok is false
-// when that makes none.
+// entry returns the step of the next entry of the innermost folder; ok is false if the entry makes
+// none.
 func (w *walk) entry() (s step, ok bool, err error) {
 	l := &w.levels[len(w.levels)-1]
 	if l.answer != nil {
@@ -177,9 +174,9 @@ func (w *walk) entry() (s step, ok bool, err error) {
 	}
 	if l.next == len(l.entries) {
 		if len(l.resume) > 0 {
-			return step{}, false, ErrCursor // nothing here has the name
+			return step{}, false, ErrCursor // the folder has no such entry
 		}
-		w.up()
+		w.leaveLevel()
 		return step{kind: leave}, len(w.levels) > 0, nil
 	}
 	e := l.entries[l.next]
@@ -211,11 +208,10 @@ func join(folder, name string) string {
 	return folder + "/" + name
 }
 
-// up leaves the innermost folder. The one around the commit's tree was never
-// entered.
-func (w *walk) up() { w.levels = w.levels[:len(w.levels)-1] }
+// leaveLevel leaves the innermost folder. The level of root was never entered.
+func (w *walk) leaveLevel() { w.levels = w.levels[:len(w.levels)-1] }
 
-// file makes the step of a file, unless its path leaves it out.
+// file returns the step of a file, unless its path deselects it.
 func (w *walk) file(s step) (step, bool, error) {
 	selected := w.search.query.files.byPath(s.path)
 	if selected == language.No {
@@ -227,7 +223,7 @@ func (w *walk) file(s step) (step, bool, error) {
 	return s, true, nil
 }
 
-// folder enters a folder, or steps over it when it is known to have no match.
+// folder enters a folder, or skips one that is known to have no match.
 func (w *walk) folder(s step, resume []string) (step, error) {
 	s.remember = !s.resumed
 	if s.remember {
@@ -253,8 +249,7 @@ func (w *walk) folder(s step, resume []string) (step, error) {
 	return s, nil
 }
 
-// damageIfMissing turns "not found" into damage: a commit or a folder names the
-// object.
+// damageIfMissing turns "not found" into damage, because a commit or a folder names the object.
 func damageIfMissing(err error) error {
 	if errors.Is(err, git.ErrNotFound) {
 		return fmt.Errorf("%w: %w", git.ErrCorrupt, err)
@@ -262,16 +257,15 @@ func damageIfMissing(err error) error {
 	return err
 }
 
-// endRepository ends the walk of the repository.
 func (w *walk) endRepository(err error) step {
 	w.levels = w.levels[:0]
 	return step{kind: problem, target: w.target, err: err}
 }
 
-// cachedEntry returns the next step of a folder whose answer is known.
+// cachedEntry returns the next step of a folder with a known answer.
 func (w *walk) cachedEntry(l *level) (step, error) {
 	if l.next == len(l.answer.children) {
-		w.up()
+		w.leaveLevel()
 		return step{kind: leave, before: l.answer.tail}, nil
 	}
 	c := &l.answer.children[l.next]

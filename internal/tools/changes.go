@@ -10,21 +10,20 @@ import (
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
-// How much of a change is shown; the names are github-mcp-server's.
+// Values of the argument detail, named as in github-mcp-server.
 const (
 	detailNone, detailStats, detailPatch = "none", "stats", "full_patch"
 
-	// maxComparedBytes bounds the contents that one call compares: seconds of
-	// work.
+	// maxComparedBytes bounds the file contents that one call compares: seconds of work.
 	maxComparedBytes = 512 << 20
-	// minPatchBytes is the least that is shown of a patch, even when names and message
-	// leave no room: some lines, so that each call gets further.
+	// minPatchBytes is shown of a patch even when names and message leave no room, so that each
+	// call makes progress.
 	minPatchBytes = 4 << 10
-	// maxContextLines is more than a result can hold.
+	// maxContextLines exceeds what a result can hold.
 	maxContextLines = 10_000
 )
 
-// changeView is the arguments of tools that show changes.
+// changeView holds the arguments of tools that show changes.
 type changeView struct {
 	detail    string
 	paths     []string
@@ -32,7 +31,7 @@ type changeView struct {
 	patchLine int
 	paging
 
-	compare history.CompareOptions // of the paths
+	compare history.CompareOptions // for paths
 }
 
 func (a *changeView) define(p *parameters, detail string) {
@@ -45,7 +44,6 @@ func (a *changeView) define(p *parameters, detail string) {
 	a.paging.define(p, 100, 300)
 }
 
-// check reads the paths.
 func (a *changeView) check() error {
 	for _, argument := range a.paths {
 		path, err := treePath(argument)
@@ -53,7 +51,7 @@ func (a *changeView) check() error {
 			return err
 		}
 		if path == "" {
-			a.compare.Paths = nil // the root is everything
+			a.compare.Paths = nil // the root selects everything
 			return nil
 		}
 		a.compare.Paths = append(a.compare.Paths, path)
@@ -61,16 +59,16 @@ func (a *changeView) check() error {
 	return nil
 }
 
-// changes are the files of a comparison that a visit shows.
+// changes holds the files of a comparison.
 type changes struct {
 	*visit
 	changeView
 	history.Comparison
 	compared     int64  // bytes
-	base, commit string // base is "" when there is nothing to be different from
+	base, commit string // base is "" for the first commit of a history
 }
 
-// show adds the files to the result, after its content.
+// show appends the files to the result's content.
 func (c *changes) show(ctx context.Context) error {
 	if c.RenamesLimited {
 		c.note("There are too many files to find all that were renamed: some are shown as deleted and added.")
@@ -95,8 +93,8 @@ func (c *changes) stats(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Without context lines may be matched otherwise, as in git: numbers are those
-	// of the patch that the same arguments give.
+	// The number of context lines can change how lines are matched, as in git: the statistics are
+	// those of the patch with the same arguments.
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	added, deleted := 0, 0
 	var items []item[string]
@@ -131,7 +129,7 @@ func countDiffering(count int) string {
 	return fmt.Sprintf("%d files differ", count)
 }
 
-// statLine returns the line of a file, with git's letter for what became of it.
+// statLine returns the line of a file, with git's status letter.
 func statLine(file history.FileChange, stat history.FileStat) string {
 	letter, names := file.Status.String(), quote(file.NewPath)
 	if file.Status == history.Renamed || file.Status == history.Copied {
@@ -147,13 +145,13 @@ func statLine(file history.FileChange, stat history.FileStat) string {
 	}
 }
 
-// pointFiles points at the files that differ, whole: there is no download of a patch, or
-// of its statistics.
+// pointFiles points to an archive of the changed files, because patches and statistics have no
+// download.
 func (c *changes) pointFiles(ctx context.Context) {
 	c.pointArchive(ctx, c.result, c.name(), c.commit, c.base, "All files that differ, whole, are in the archive %s.")
 }
 
-// patch shows lines of the patch of all files.
+// patch shows a page of lines of the patch of all files.
 func (c *changes) patch(ctx context.Context) error {
 	if c.content != "" {
 		c.content += "\n"

@@ -25,16 +25,15 @@ func (a *compareArguments) define(p *parameters) {
 	defineMailmap(p, &a.mailmap)
 }
 
-// comparedCommits are the two commits.
 type comparedCommits struct {
 	base, head found
-	from       git.ID // what is compared with head
-	ahead      int    // commits of head that base has not
+	from       git.ID // compared with head
+	ahead      int    // number of commits of head that base lacks
 }
 
 const (
-	// maxComparedCommits is how many commits a comparison lists, and
-	// maxComparedText what they may take: half of a result is for the files.
+	// maxComparedCommits and maxComparedText bound the commits that a comparison lists and their
+	// bytes: half of a result is for the files.
 	maxComparedCommits = 50
 	maxComparedText    = maxResultBytes / 2
 )
@@ -62,7 +61,7 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 	return shown.show(ctx)
 }
 
-// sides finds the commits, and notes how they stand to each other.
+// sides finds both commits, and notes their relation.
 func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommits, err error) {
 	if strings.Contains(a.base, "..") {
 		return c, say("The argument base is a range. Give its ends as base and head.")
@@ -99,8 +98,8 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 	return c, nil
 }
 
-// addCommits shows the newest commits that head has and base has not, those that
-// changed the paths if there are any.
+// addCommits shows the newest commits that head has and base lacks; with paths, the commits that
+// changed these.
 func (v *visit) addCommits(ctx context.Context, a compareArguments, c comparedCommits) (err error) {
 	if c.ahead == 0 {
 		return nil
@@ -123,7 +122,7 @@ func (v *visit) addCommits(ctx context.Context, a compareArguments, c comparedCo
 		next += ", cursor=" + page.Next
 	case 1:
 		whole, next = "those that changed the path", next+", this path, cursor="+page.Next
-	default: // the cursor is of all paths, of which list_commits takes one
+	default: // the cursor is for several paths, and list_commits takes one
 		whole, next = "those that changed the paths", next+", one of the paths"
 	}
 	switch {

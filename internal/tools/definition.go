@@ -13,24 +13,22 @@ import (
 	"github.com/repomcp/repomcp/internal/access/limits"
 )
 
-// metaMaxResult tells Claude Code how many characters of a tool's result to show
-// before it puts the rest into a file.
+// metaMaxResult tells Claude Code how many characters of a result to show before it writes the rest
+// to a file.
 const metaMaxResult = "anthropic/maxResultSizeChars"
 
-// maxShownChars leaves room for the escapes of JSON, in which a client may count.
+// maxShownChars leaves room for JSON escapes, which some clients count.
 const maxShownChars = 2 * maxResultBytes
 
-// continuationArguments are those with which a text that was cut is continued.
+// continuationArguments are the arguments that continue a result that was cut.
 var continuationArguments = []string{"cursor", "start_line", "patch_line"}
 
-// definition is one tool.
 type definition struct {
 	name, title, description string
-	// data is a value of the type of structuredContent; nil for a tool that
-	// returns text alone.
+	// data is a value of the type of structuredContent; nil for a tool that returns only text.
 	data any
-	// bind returns a fresh set of parameters, and what reads arguments into them and
-	// runs the tool.
+	// bind returns fresh parameters, and a function that reads arguments into them and runs the
+	// tool.
 	bind func() (*parameters, call)
 }
 
@@ -42,8 +40,8 @@ type argumentsOf[A any] interface {
 	define(p *parameters)
 }
 
-// tool makes a row of the table. A is the type that run takes its arguments in; where
-// it has a method check, that refuses arguments before anything is opened.
+// tool returns a row of the table. A is the type of run's arguments; its method check, if it has
+// one, validates the arguments before anything is opened.
 func tool[A any, P argumentsOf[A]](
 	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
 ) definition {
@@ -64,8 +62,8 @@ func tool[A any, P argumentsOf[A]](
 	}}
 }
 
-// describe returns the tool as MCP lists it. Every tool only reads, and asks no other
-// server; other annotations have no meaning then.
+// describe returns the tool as MCP lists it. Every tool is read-only and contacts no other server;
+// other annotations have no meaning then.
 func (d definition) describe() mcp.Tool {
 	yes, no := true, false
 	parameters, _ := d.bind()
@@ -82,16 +80,14 @@ func (d definition) describe() mcp.Tool {
 	return described
 }
 
-// canBeCut reports whether a tool with these arguments shows texts, which may be as long
-// as a result.
+// canBeCut reports whether a tool with these arguments shows content that may fill a result.
 func canBeCut(arguments *parameters) bool {
 	names := arguments.names()
 	return slices.ContainsFunc(continuationArguments, func(name string) bool { return slices.Contains(names, name) })
 }
 
-// handler runs the tool. A failure is a result as well, for the model to read and do
-// better; but that the server is busy is one of the protocol, so that the program waits
-// and not the model.
+// handler runs the tool. A failure is a result, which the model reads and can act on. A busy server
+// is a protocol error instead, so that the client waits rather than the model.
 func (d definition) handler(s *service) Handler {
 	return func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if memory := memories[d.name]; memory > 0 {
@@ -113,16 +109,15 @@ func (d definition) handler(s *service) Handler {
 	}
 }
 
-// schemaOf infers the schema of data from its type, with the properties in the
-// order of the fields.
+// schemaOf infers the schema of data from its type. Properties have the order of the fields.
 func schemaOf(data any) *jsonschema.Schema {
 	schema := must(jsonschema.ForType(reflect.TypeOf(data), &jsonschema.ForOptions{}))
 	neverNull(schema)
 	return schema
 }
 
-// neverNull takes "null" out of the types of lists, which the inference adds
-// since a nil slice is one: results have none.
+// neverNull removes "null" from the types of lists. The inference adds it because a slice can be
+// nil; results have no nil slices.
 func neverNull(s *jsonschema.Schema) {
 	if len(s.Types) == 2 && s.Types[0] == "null" {
 		s.Type, s.Types = s.Types[1], nil
@@ -137,7 +132,7 @@ func neverNull(s *jsonschema.Schema) {
 
 func marshal(schema *jsonschema.Schema) json.RawMessage { return must(json.Marshal(schema)) }
 
-// must panics where a tool cannot be described: a test describes all.
+// must panics if a tool cannot be described; a test describes all tools.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("tools: internal error: a tool cannot be described: %v", err))

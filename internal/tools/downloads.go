@@ -14,12 +14,12 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// maxPointedCommits bounds the commits whose archives a search notes: it may show lines
-// of hundreds of repositories.
+// maxPointedCommits bounds the archives that a search result names: a search may show lines of
+// hundreds of repositories.
 const maxPointedCommits = 3
 
-// pointAll points a first page that does not have all items at a download of all. The
-// sentence has a place for its URI.
+// pointAll points from a first page that lacks items to a download of all. The sentence has a
+// placeholder for the URI.
 func (s *service) pointAll(
 	ctx context.Context, r *result, of pages, shown int, sentence string, all resources.Resource,
 ) error {
@@ -28,7 +28,7 @@ func (s *service) pointAll(
 	}
 	h, err := s.Resources.Locate(ctx, all)
 	if errors.Is(err, archive.ErrLimit) {
-		return nil // there is no manifest of so large a tree
+		return nil // so large a tree has no manifest
 	}
 	if err != nil {
 		return err
@@ -37,15 +37,15 @@ func (s *service) pointAll(
 	return nil
 }
 
-// pointManifest points at a list of all files of a commit with their ids.
+// pointManifest points to a list of all files of a commit with their ids.
 func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int) error {
 	return v.pointAll(ctx, v.result, of, shown, "All entries of the commit are in its manifest, %s.",
 		archiveOf(at.repository, at.ID.String(),
 			archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull}))
 }
 
-// pointArchive points what was found in a commit at an archive of all its files, or of
-// those that differ from a base. A result that can have no such archive is shown without.
+// pointArchive points to an archive of all files of a commit, or of the files that differ from a
+// base. It adds nothing where no such archive can exist.
 func (s *service) pointArchive(ctx context.Context, r *result, repository, commit, base, sentence string) {
 	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull, Base: base}
 	if base != "" {
@@ -56,18 +56,17 @@ func (s *service) pointArchive(ctx context.Context, r *result, repository, commi
 	}
 }
 
-// archiveOf is an archive of a commit as a resource.
+// archiveOf returns the resource of an archive of a commit.
 func archiveOf(repository, commit string, options archive.Options) resources.Resource {
 	return resources.Resource{Repository: repository, Kind: resources.Archive, Revision: commit, Options: options}
 }
 
-// refsOf are the branches and tags of a repository as a resource.
+// refsOf returns the resource that lists branches and tags of a repository.
 func refsOf(repository string) resources.Resource {
 	return resources.Resource{Repository: repository, Kind: resources.Refs}
 }
 
-// howToDownload says it in a sentence, with the command for a shell last where it is
-// known from where.
+// howToDownload returns a sentence that ends with the shell command if the address is known.
 func howToDownload(l resources.Location) string {
 	switch url := cmp.Or(l.URL, l.HTTP); {
 	case url != "":
@@ -79,8 +78,8 @@ func howToDownload(l resources.Location) string {
 	}
 }
 
-// archiveCommand is the line that writes an archive in a shell of the server's
-// machine, for who cannot download it.
+// archiveCommand returns the shell command that writes an archive on the server's machine, for
+// clients without access to downloads.
 func archiveCommand(repository, revision string, options archive.Options, fileName string) string {
 	words := []string{"repomcp archive --root DIR --format", string(options.Format)}
 	for _, option := range options.Values() {
@@ -89,8 +88,8 @@ func archiveCommand(repository, revision string, options archive.Options, fileNa
 	return strings.Join(append(words, "-o", safeFileName(fileName), "--", shellQuote(repository), revision), " ")
 }
 
-// safeFileName makes a name that a shell, a terminal and every file system take.
-// Files of repositories can be named like options, or like a script.
+// safeFileName returns a name that is safe in shells, terminals and file systems: names in
+// repositories can look like options or scripts.
 func safeFileName(name string) string {
 	const longest = 100
 	name = strings.Map(func(r rune) rune {
@@ -103,7 +102,7 @@ func safeFileName(name string) string {
 	}, name)
 	name = strings.TrimLeft(name, ".-_")
 	if len(name) > longest {
-		name = name[len(name)-longest:] // its end has the type
+		name = name[len(name)-longest:] // the end has the file type
 	}
 	if name = strings.TrimLeft(name, ".-_"); name == "" {
 		return "download"
@@ -114,14 +113,13 @@ func safeFileName(name string) string {
 // shellQuote quotes for POSIX shells (XCU 2.2.2).
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// transferBinary says of a block that its bytes are those of a stream beside the
-// result (Binary Transfer RFC).
+// transferBinary marks a block whose bytes follow as a stream beside the result (Binary Transfer
+// RFC).
 const transferBinary = "binary"
 
-// attachment is a block whose bytes follow the result: an image, a sound or an embedded
-// resource.
+// attachment is a block (image, audio or embedded resource) whose bytes follow the result.
 type attachment struct {
-	mcp.EmbeddedResource `json:"-"` // what makes it content
+	mcp.EmbeddedResource `json:"-"` // makes it a content block
 
 	Meta         *mcp.Meta `json:"_meta,omitempty"`
 	Type         string    `json:"type"`
@@ -130,14 +128,14 @@ type attachment struct {
 	Resource *attachedBytes `json:"resource,omitempty"`
 }
 
-// attachedBytes are those of the block itself, without a URI, or of its resource.
+// attachedBytes describes the bytes of a block without a URI, or of its resource.
 type attachedBytes struct {
 	URI       string     `json:"uri,omitempty"`
 	MIMEType  string     `json:"mimeType"`
 	BinaryRef binary.Ref `json:"binaryRef"`
 }
 
-// attachFile has the bytes of a file that is no text follow the result.
+// attachFile attaches the bytes of a binary file.
 func (f file) attachFile(ctx context.Context, beside *attachments.List, uri string) error {
 	found, err := f.Resources.Find(ctx, uri)
 	if err != nil {
@@ -152,8 +150,8 @@ func (f file) attachFile(ctx context.Context, beside *attachments.List, uri stri
 	return nil
 }
 
-// attachedContent is a block of the kind that the type is of. For what is neither an
-// image nor a sound the RFC has a kind of its own, and MCP embedded resources.
+// attachedContent returns the block for a MIME type. For other types than images and audio the RFC
+// has a kind of its own, and MCP has embedded resources.
 func attachedContent(uri string, attached *attachments.Attachment, bare bool) mcp.Content {
 	block := attachment{Meta: ofRepository(), TransferMode: transferBinary}
 	kind, _, _ := strings.Cut(attached.MIMEType, "/")

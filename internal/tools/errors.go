@@ -16,23 +16,20 @@ import (
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
-// maxCandidates is how many of the commits that an abbreviation may mean are
-// named.
+// maxCandidates bounds the commits that an error names for an ambiguous abbreviation.
 const maxCandidates = 10
 
-// maxSuggested is how many names an error suggests.
 const maxSuggested = 3
 
-// failure is an error in words for the model: what is wrong and what to do.
+// failure is an error for the model: what is wrong and what to do.
 type failure struct{ text string }
 
 func (f *failure) Error() string { return f.text }
 
-// say returns a failure.
 func say(format string, arguments ...any) error { return &failure{fmt.Sprintf(format, arguments...)} }
 
-// failures are the words for errors of the domain; the first that matches
-// counts. Those that an operator has to look at are logged.
+// failures maps errors of the domain to messages; the first match counts. Errors that need the
+// operator's attention are logged.
 var failures = []struct {
 	is   error
 	log  bool
@@ -89,7 +86,6 @@ var failures = []struct {
 			"find_files."},
 }
 
-// failed returns the result of a call that failed.
 func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallToolResult {
 	text, unexpected := words(err)
 	if unexpected {
@@ -98,7 +94,7 @@ func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallT
 	return mcp.NewToolResultError(text)
 }
 
-// words returns the text for an error, and whether the operator has to know.
+// words returns the message for an error, and whether the operator has to know of it.
 func words(err error) (text string, unexpected bool) {
 	if known := (*failure)(nil); errors.As(err, &known) {
 		return known.text, false
@@ -132,18 +128,17 @@ func words(err error) (text string, unexpected bool) {
 	return "Internal error. Try again; the operator finds the cause in the server's log.", true
 }
 
-// sentence returns the text of an error that is written for callers.
+// sentence returns the message of an error that is written for callers.
 func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + line(text[1:]) + "."
 }
 
-// isAbsent reports whether the error says that something is not there, and not that it
-// is damaged.
+// isAbsent reports whether the error means that something does not exist, as opposed to damage.
 func isAbsent(err error) bool {
 	return errors.Is(err, git.ErrNotFound) && !errors.Is(err, git.ErrCorrupt)
 }
 
-// didYouMean suggests names, as a sentence with a blank before it.
+// didYouMean returns a sentence with suggestions and a leading space.
 func didYouMean(names []string) string {
 	if len(names) == 0 {
 		return ""

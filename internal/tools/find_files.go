@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxMatches bounds the paths that are sorted.
+	// maxMatches bounds the number of sorted paths.
 	maxMatches = 20_000
 	// maxAlike is how many paths an error suggests.
 	maxAlike = 3
@@ -84,7 +84,7 @@ func (v *visit) findFiles(ctx context.Context, a findArguments) error {
 	return v.pointManifest(ctx, at, data.pages, len(data.Files))
 }
 
-// findPaths walks the tree and puts what fits in order.
+// findPaths walks the tree and sorts the matching paths.
 func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]string, error) {
 	fits, err := a.matcher()
 	if err != nil {
@@ -137,7 +137,6 @@ func (a findArguments) matcher() (func(path string) bool, error) {
 	}, nil
 }
 
-// parseGlob reads a pattern of paths.
 func parseGlob(pattern string, fold bool) (glob.Glob, error) {
 	g, err := glob.Path(pattern, fold)
 	if errors.Is(err, glob.ErrMalformed) {
@@ -154,7 +153,7 @@ func (a findArguments) fold(s string) string {
 	return strings.ToLower(s)
 }
 
-// rank sorts by how likely a path is what was meant.
+// rank sorts paths by how well they match the query.
 func (a findArguments) rank(paths []string) {
 	query := a.fold(a.query)
 	class := func(p string) int {
@@ -174,11 +173,11 @@ func (a findArguments) rank(paths []string) {
 	})
 }
 
-// lineSuffix is how programs write a line behind a path.
+// lineSuffix matches a line number after a path, as programs write it.
 var lineSuffix = regexp.MustCompile(`(:|#L)[0-9][-:L0-9]*$`)
 
-// alike suggests paths that end like one that is not there, as a sentence with a blank
-// before it.
+// alike returns a sentence with a leading space that suggests paths with the same ending as the
+// missing one.
 func (v *visit) alike(ctx context.Context, at found, missing string) string {
 	otherwise := " Look for it with find_files."
 	if strings.ContainsAny(missing, "*?[") {
@@ -193,7 +192,7 @@ func (v *visit) alike(ctx context.Context, at found, missing string) string {
 		}
 		return len(paths) < maxAlike
 	})
-	if err != nil || len(paths) == 0 { // an error is no answer to the question: the path is not there
+	if err != nil || len(paths) == 0 { // the answer stays that the path does not exist
 		return otherwise
 	}
 	return " Did you mean " + strings.Join(paths, " or ") + "?"

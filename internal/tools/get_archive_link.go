@@ -9,8 +9,8 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// maxArchiveURI bounds the URI of an archive: a result has it up to six times, and
-// proxies take no longer addresses.
+// maxArchiveURI bounds the URI of an archive: a result repeats it up to six times, and proxies
+// accept no longer addresses.
 const maxArchiveURI = 4 << 10
 
 type archiveArguments struct {
@@ -18,25 +18,25 @@ type archiveArguments struct {
 	format string
 	given  []*givenOption
 
-	options archive.Options // of all these
+	options archive.Options // all of the above
 }
 
-// givenOption has the values of an option, which is a list or a text.
+// givenOption holds the values of an option, which is a list or a string.
 type givenOption struct {
 	name string
 	list []string
 	text string
 }
 
-// optionNames are those of options that have another name here.
+// optionNames maps options to the arguments that are named differently.
 var optionNames = map[string]string{"path": "paths"}
 
-// programOption is left out: what it makes is unpacked by programs that know of it,
-// and those need no tool.
+// programOption has no argument: the deltas that it makes are unpacked by programs, which need no
+// tool.
 const programOption = "delta"
 
-// optionHints say in short what an option is. Those of the table of archives are
-// for people, and too long for what is sent with every request.
+// optionHints are short descriptions of options. The descriptions in the table of archives are for
+// people, and too long to be sent with every request.
 var optionHints = map[string]string{
 	"path":       "Git pathspecs to take.",
 	"exclude":    "Git pathspecs to leave out.",
@@ -49,7 +49,7 @@ var optionHints = map[string]string{
 	"submodules": "content: fill in submodules served here; omit: leave them empty.",
 }
 
-// define adds the options of archives from their one table.
+// define adds the options from the table of archives.
 func (a *archiveArguments) define(p *parameters) {
 	a.revision.define(p)
 	a.format = string(archive.TarGz)
@@ -69,7 +69,7 @@ func (a *archiveArguments) define(p *parameters) {
 	}
 }
 
-// check reads the options in the order of their table.
+// check parses the options in the order of the table.
 func (a *archiveArguments) check() error {
 	a.options.Format = archive.Format(a.format)
 	for _, given := range a.given {
@@ -139,13 +139,13 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 	return nil
 }
 
-// treeish is a commit, or a folder that a tag is of.
+// treeish is a commit, or a folder that a tag points to.
 type treeish struct {
 	found
-	name string // for ever
+	name string // never changes its meaning
 }
 
-// treeish finds what an archive is made of.
+// treeish resolves the tree to archive.
 func (v *visit) treeish(ctx context.Context, a revision) (treeish, error) {
 	ref := a.commitName()
 	if t, err := v.snapshot.ResolveTreeish(ctx, ref); err == nil && t.Commit.IsZero() {

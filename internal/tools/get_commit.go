@@ -11,10 +11,9 @@ import (
 )
 
 const (
-	// maxMessageBytes is how much of a message is shown: the longest that people
-	// write, and half of a result.
+	// maxMessageBytes bounds the message: more than people write, and half of a result.
 	maxMessageBytes = 16 << 10
-	// maxShownParents is above what git's own merges have.
+	// maxShownParents exceeds what git's own merges have.
 	maxShownParents = 64
 )
 
@@ -66,8 +65,8 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 	return c.show(ctx)
 }
 
-// commitText returns what git show --format=fuller begins with, with full ids and times
-// in RFC 3339. The message is indented, so that no line of it can pass for another.
+// commitText returns the header of git show --format=fuller, with full ids and RFC 3339 times. The
+// message is indented, so that none of its lines can pass for a header line.
 func commitText(r *result, c *history.Commit) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "commit %s\ntree %s\n", c.ID, c.Tree)
@@ -84,20 +83,19 @@ func commitText(r *result, c *history.Commit) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// indentedPart returns a part of a commit or a tag with its lines moved to the right. A
-// note says where it was cut.
+// indentedPart returns a part of a commit or tag with indented lines, and notes where it was cut.
 func indentedPart(r *result, part, text string, most int) string {
 	shown, whole := indent(strings.ToValidUTF8(text, string(utf8.RuneError)), most)
 	shown = strings.TrimRight(shown, "\n") + "\n"
 	if whole {
 		return shown
 	}
-	cut := fmt.Sprintf("Of the %s, which has %d bytes, the beginning is shown.", part, len(text))
+	cut := fmt.Sprintf("The %s has %d bytes; only its beginning is shown.", part, len(text))
 	r.note("%s", cut)
 	return shown + cutHere(cut)
 }
 
-// indent moves lines to the right, as many as fit.
+// indent indents lines, as many as fit.
 func indent(lines string, most int) (indented string, whole bool) {
 	var b strings.Builder
 	for text := range strings.Lines(lines) {

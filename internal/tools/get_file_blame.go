@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// maxBlamedLines bounds the lines of a call: more than a result holds of most files.
-	// The fewer lines, the less of history is looked at.
+	// maxBlamedLines bounds the lines of a call: more than a result holds of most files. Fewer
+	// lines need less history.
 	maxBlamedLines = 500
-	// maxBlamedText is how much of a line is shown: minified files have one line.
+	// maxBlamedText bounds the shown part of a line: a minified file has one line.
 	maxBlamedText = 500
 )
 
@@ -94,12 +94,11 @@ func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
 		return err
 	}
 	if diff.Binary(found.Text) {
-		return say("%s is no text.", quote(e.path))
+		return say("%s is not a text file.", quote(e.path))
 	}
 	return file{v, at, e}.showBlame(ctx, found, a.lineRange)
 }
 
-// showBlame shows as many lines as fit.
 func (f file) showBlame(ctx context.Context, found history.BlameResult, a lineRange) error {
 	data := &fileBlame{
 		Repository: quote(f.at.repository), SHA: f.at.ID.String(), Path: quote(f.entry.path), TotalLines: found.Lines,
@@ -134,7 +133,6 @@ type blameView struct {
 	clipped, replaced bool
 }
 
-// fill adds lines while both forms fit.
 func (v *blameView) fill(path string) {
 	rest := v.found.Text
 	for _, run := range v.found.Ranges {
@@ -148,7 +146,7 @@ func (v *blameView) fill(path string) {
 	}
 }
 
-// clip returns the text of a line, cut where it is long.
+// clip returns a line, cut if it is long.
 func (v *blameView) clip(content []byte) string {
 	content = bytes.TrimSuffix(content, []byte("\r"))
 	shown := content
@@ -164,8 +162,8 @@ func (v *blameView) clip(content []byte) string {
 	return text
 }
 
-// add adds the nth line of a run, if it fits. In the text a line without an indent
-// names the commit of the lines below it, and says what it is when it is new.
+// add adds the nth line of a run, if it fits. In the text, a line without an indent names the
+// commit of the lines below it, and describes the commit the first time.
 func (v *blameView) add(run history.BlameRange, nth int, path, content string) bool {
 	id := run.Commit.String()
 	commit := v.found.Commits[run.Commit]

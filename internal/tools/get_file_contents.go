@@ -15,7 +15,7 @@ import (
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
-// maxTargetBytes bounds the target of a symbolic link: PATH_MAX of Linux.
+// maxTargetBytes bounds the target of a symbolic link: Linux's PATH_MAX.
 const maxTargetBytes = 4096
 
 type fileArguments struct {
@@ -25,7 +25,7 @@ type fileArguments struct {
 	paging
 }
 
-// lineRange bounds the lines of a file, from 1; 0 is the first and the last.
+// lineRange selects lines of a file, counted from 1; 0 stands for the first or last line.
 type lineRange struct{ start, end int }
 
 func (a lineRange) check() error {
@@ -43,7 +43,7 @@ func (a *fileArguments) define(p *parameters) {
 	a.paging.define(p, 100, 500)
 }
 
-// file is one that was found, with the commit that it was found in.
+// file is a file together with its commit.
 type file struct {
 	*visit
 	at    found
@@ -72,7 +72,7 @@ func (v *visit) getFileContents(ctx context.Context, a fileArguments) error {
 	return err
 }
 
-// showLink notes where a symbolic link leads. It is not followed: the target is another
+// showLink notes the target of a symbolic link. The link is not followed: its target is another
 // file, with another name and type.
 func (f file) showLink() error {
 	raw, err := f.snapshot.ReadBlob(f.entry.ID, maxTargetBytes, nil)
@@ -123,7 +123,7 @@ func (f file) showLines(ctx context.Context, a lineRange) (err error) {
 		return err
 	}
 	if x.Binary {
-		f.note("%s. It is no text, so that its bytes are not shown.", facts)
+		f.note("%s. It is not a text file, so its bytes are not shown.", facts)
 		return f.handOver(ctx)
 	}
 	switch past := a.start > x.Total && a.start > 1; {
@@ -139,7 +139,6 @@ func (f file) showLines(ctx context.Context, a lineRange) (err error) {
 	return f.remark(ctx, x)
 }
 
-// countLines returns the number of lines in words.
 func countLines(x excerpt.Excerpt) string {
 	if !x.Counted {
 		return fmt.Sprintf("more than %d lines", x.Total)
@@ -147,7 +146,7 @@ func countLines(x excerpt.Excerpt) string {
 	return plural(x.Total, "line")
 }
 
-// remark notes which part of the file is shown, and how to go on.
+// remark notes which part of the file is shown, and how to continue.
 func (f file) remark(ctx context.Context, x excerpt.Excerpt) error {
 	if x.Replaced {
 		f.note("It is not all UTF-8: what is not is shown as U+FFFD. The download has the exact bytes.")
@@ -170,9 +169,8 @@ func (f file) remark(ctx context.Context, x excerpt.Excerpt) error {
 	return nil
 }
 
-// handOver gives the bytes of a file that is no text, which are what was asked for:
-// beside the result where the client has asked for that and takes so many, and else
-// by a link.
+// handOver returns a binary file: attached to the result if the client asked for that and the file
+// is small enough, else as a link.
 func (f file) handOver(ctx context.Context) error {
 	h, err := f.locate(ctx)
 	if err != nil {
@@ -192,7 +190,7 @@ func (f file) handOver(ctx context.Context) error {
 	return nil
 }
 
-// pointFile notes where the bytes of a file are whose text is shown.
+// pointFile notes where to download a file whose text is shown.
 func (f file) pointFile(ctx context.Context) error {
 	h, err := f.locate(ctx)
 	if err != nil {
@@ -208,8 +206,7 @@ func (f file) locate(ctx context.Context) (resources.Location, error) {
 	})
 }
 
-// showPointer notes what a pointer of git-lfs stands for. The object itself is in
-// archives.
+// showPointer notes which object a Git LFS pointer stands for. The object itself is in archives.
 func (f file) showPointer(ctx context.Context, p lfs.Pointer) error {
 	f.note("It is a pointer of git-lfs to an object of %d bytes with SHA-256 %s.", p.Size, p.OID)
 	object, err := f.snapshot.LFSObject(p.OID)

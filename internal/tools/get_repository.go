@@ -40,7 +40,7 @@ type commitCard struct {
 }
 
 func (v *visit) getRepository(ctx context.Context, _ place) error {
-	// A fetch that ends meanwhile leaves a card that says what it was made of.
+	// Freshen precedes Refs: a fetch that ends in between must not make old refs look fresh.
 	stale := v.Resources.Freshen(ctx, v.repository)
 	refs, err := v.snapshot.Refs()
 	if err != nil {
@@ -75,8 +75,7 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 	return nil
 }
 
-// addDownloads adds the addresses of plain downloads, where it is known under which name
-// clients reach the server.
+// addDownloads adds the addresses of plain downloads if the server's public address is known.
 func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repository string) error {
 	refs, err := s.Resources.Locate(ctx, refsOf(repository))
 	if err != nil {
@@ -116,7 +115,7 @@ func (v *visit) addHead(c *repositoryCard) error {
 	return nil
 }
 
-// lines say what the data says.
+// lines returns the data as lines of text.
 func (c *repositoryCard) lines() (lines []string) {
 	head := cmp.Or(c.Head, &commitCard{})
 	stale := ""

@@ -18,7 +18,6 @@ type treeArguments struct {
 	paging
 }
 
-// pathDescription is the same wherever there is a path.
 const pathDescription = "Path from the root."
 
 func (a *treeArguments) define(p *parameters) {
@@ -39,7 +38,7 @@ type entryList struct {
 	remarks
 }
 
-// entryData is an entry in the words of GitHub's API.
+// line returns the entry as git ls-tree -l prints it, with single spaces.
 type entryData struct {
 	Path string `json:"path"`
 	Mode string `json:"mode" jsonschema:"100644 file; 100755 executable; 120000 symbolic link; 040000 folder; 160000 submodule"`
@@ -81,9 +80,8 @@ func (v *visit) getRepositoryTree(ctx context.Context, a treeArguments) error {
 	return nil
 }
 
-// requestedTree finds the commit and the path of what is to be listed. The path is
-// below the tree that tree_sha names, if it names one; as github-mcp-server's
-// callers have it, it can also be a commit or a ref.
+// requestedTree finds the commit and the path of the folder to list. The path is relative to the
+// tree of tree_sha, if given; callers of github-mcp-server also pass a commit or a ref as tree_sha.
 func (v *visit) requestedTree(ctx context.Context, a treeArguments) (at found, name string, err error) {
 	if name, err = treePath(a.path); err != nil {
 		return at, "", err
@@ -99,14 +97,13 @@ func (v *visit) requestedTree(ctx context.Context, a treeArguments) (at found, n
 	return at, name, err
 }
 
-// treeView says which part of a tree is listed.
+// treeView selects the listed part of a tree.
 type treeView struct {
 	recursive bool
 	keep      func(path string) bool
 	paging
 }
 
-// pathFilter reads the argument path_filter.
 func pathFilter(filter string) (keep func(path string) bool, err error) {
 	if !strings.ContainsAny(filter, glob.Signs) {
 		prefix := strings.TrimPrefix(strings.TrimPrefix(filter, "./"), "/")
@@ -116,8 +113,7 @@ func pathFilter(filter string) (keep func(path string) bool, err error) {
 	return g.Match, err
 }
 
-// listTree lists a page of the entries below a folder. Sizes are read for that
-// page only.
+// listTree lists a page of the entries below a folder. It reads the sizes of that page only.
 func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeView) (*entryList, error) {
 	first, total := (view.page-1)*view.perPage, 0
 	var page []entry
@@ -173,7 +169,7 @@ func (v *visit) describeEntry(e entry) (entryData, error) {
 	return d, nil
 }
 
-// damageIfMissing turns "not found" into damage: a tree names the object.
+// damageIfMissing turns "not found" into damage, because a tree names the object.
 func damageIfMissing(err error) error {
 	if errors.Is(err, git.ErrNotFound) {
 		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)

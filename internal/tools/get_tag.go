@@ -8,7 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/history"
 )
 
-// maxSignatureBytes is how much of a signature is shown; most have below 1,000.
+// maxSignatureBytes bounds the shown part of a signature; most are below 1,000 bytes.
 const maxSignatureBytes = 4 << 10
 
 type tagArguments struct {
@@ -69,7 +69,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	return nil
 }
 
-// tagText returns a tag in the form in which commitText returns a commit.
+// tagText is commitText for tags.
 func tagText(r *result, t *history.Tag) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tag %s\nobject %s (%s)\nname %s\n", t.ID, t.Target, line(t.Kind), quote(t.Name))

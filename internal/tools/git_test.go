@@ -119,7 +119,7 @@ func TestFilesAreThoseOfGit(t *testing.T) {
 				}
 			case strings.Contains(want, "\x00"):
 				binaries++
-				if r.content != "" || len(r.links) != 1 || !strings.Contains(r.text, "It is no text") {
+				if r.content != "" || len(r.links) != 1 || !strings.Contains(r.text, "It is not a text file") {
 					t.Errorf("%s %s: %+v", repository, entry["path"], r)
 				}
 			case !utf8.ValidString(want): // Latin-1, with one accent

@@ -371,7 +371,7 @@ func TestLongChangesGoOn(t *testing.T) {
 	message := repo.Git("commit-tree", "-m", strings.Repeat("a\n\n", 16_666)+"ab", tree)
 	repo.SetRef("refs/heads/wordy", message)
 	r = s.call("get_commit", args{"repo": "one", "ref": "wordy"})
-	if !strings.Contains(r.text, "Of the message, which has 50001 bytes, the beginning is shown.") ||
+	if !strings.Contains(r.text, "The message has 50001 bytes; only its beginning is shown.") ||
 		len(r.content) > maxResult*2/3 {
 		t.Errorf("%d bytes: %s", len(r.content), r.text)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// hostileNames are what somebody would call files to be misread.
+// hostileNames are file names that are made to be misread.
 var hostileNames = []string{
 	"new\nline", "README.md\n100644 blob 0000000000000000000000000000000000000000 1 fake", "carriage\rreturn",
 	"esc\x1b[2Jape", "tab\tstop",
@@ -45,7 +45,7 @@ func hostileRoot(t *testing.T) (root string) {
 	return root
 }
 
-// onlySeen fails when a result shows what nobody sees, besides its line ends.
+// onlySeen fails if a result contains invisible characters besides its line ends.
 func onlySeen(t *testing.T, what string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

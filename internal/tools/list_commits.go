@@ -14,11 +14,10 @@ import (
 	"github.com/repomcp/repomcp/internal/git/mailmap"
 )
 
-// maxSkipped is the most commits that pages pass over: from there on a cursor is
-// needed, which costs nothing.
+// maxSkipped bounds the commits that pages skip. A cursor goes further at no cost.
 const maxSkipped = 100_000
 
-// maxMailmap bounds the .mailmap that is read for a call; that of Linux has 50 KiB.
+// maxMailmap bounds the .mailmap that a call reads; Linux's has 50 KiB.
 const maxMailmap = 1 << 20
 
 type logArguments struct {
@@ -27,7 +26,7 @@ type logArguments struct {
 	mailmap                                       bool
 	paging
 
-	log history.LogOptions // the other arguments, and all these but ref and base
+	log history.LogOptions // all arguments but ref and base, parsed
 }
 
 func (a *logArguments) define(p *parameters) {
@@ -36,7 +35,7 @@ func (a *logArguments) define(p *parameters) {
 	p.text(&a.path, "path", "Only commits that changed this file or folder.")
 	p.text(&a.log.Author, "author", "Part of the author's name or address.")
 	p.text(&a.grep, "grep", "Regexp (RE2) for a line of the message, in any case.")
-	p.text(&a.log.Pickaxe, "pickaxe", "Text whose number in a file changes, as git log -S.")
+	p.text(&a.log.Pickaxe, "pickaxe", "String whose count in a file changes, as git log -S.")
 	p.text(&a.pickaxeRegexp, "pickaxe_regexp", "Regexp of a changed line, as git log -G.")
 	p.text(&a.since, "since", "Committed from then on: 2026-01-31 or 2026-01-31T12:00:00Z.")
 	p.text(&a.until, "until", "Committed until then, a whole day included.")
@@ -47,13 +46,13 @@ func (a *logArguments) define(p *parameters) {
 	p.text(&a.log.Cursor, "cursor", cursorDescription)
 }
 
-// defineMailmap adds the argument of tools that show people.
+// defineMailmap adds the argument of tools that show authors.
 func defineMailmap(p *parameters, to *bool) {
 	*to = true
 	p.flag(to, "mailmap", "false: names as in the commits.")
 }
 
-// people reads the .mailmap of HEAD, which git applies to what it shows as well.
+// people reads the .mailmap of HEAD, which git applies as well.
 func (v *visit) people(mapped bool) (*mailmap.Map, error) {
 	if !mapped {
 		return nil, nil
@@ -133,7 +132,7 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 	return nil
 }
 
-// noteMissing notes which paths are not there: that is another reason to find nothing.
+// noteMissing notes which paths do not exist: another reason to find nothing.
 func (v *visit) noteMissing(ctx context.Context, at found, paths []string) {
 	for _, path := range paths {
 		_, err := v.lookup(ctx, at, path)
@@ -143,13 +142,14 @@ func (v *visit) noteMissing(ctx context.Context, at found, paths []string) {
 	}
 }
 
-// commitRange is what a log is of: all that head leads to, or what base does not.
+// commitRange selects the commits of a log: all that head reaches, or those that base does not
+// reach.
 type commitRange struct {
 	base, head        found
 	ranged, symmetric bool
 }
 
-// String names it in a sentence.
+// String names the range in a sentence.
 func (c commitRange) String() string {
 	dots := ".."
 	if c.symmetric {
@@ -161,8 +161,8 @@ func (c commitRange) String() string {
 	return fmt.Sprintf("%s at %s%s%s", c.head.repository, c.base.revision(), dots, c.head.revision())
 }
 
-// commitRange reads the arguments ref and base. No name of a ref has two dots
-// (git-check-ref-format(1)); nothing on a side of them is HEAD.
+// commitRange parses the arguments ref and base. No ref name contains two dots
+// (git-check-ref-format(1)); an empty side means HEAD.
 func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange, err error) {
 	base, head := revision{ref: a.base}, a.revision
 	if before, after, ok := strings.Cut(head.commitName(), ".."); ok {
@@ -181,7 +181,7 @@ func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange,
 	return c, err
 }
 
-// check reads the arguments as options of a log.
+// check parses the arguments as options of a log.
 func (a *logArguments) check() error {
 	o := &a.log
 	path, err := treePath(a.path)
@@ -219,7 +219,6 @@ func (a *logArguments) check() error {
 	return nil
 }
 
-// parseRegexp reads a regular expression.
 func parseRegexp(name, flags, argument string) (*regexp.Regexp, error) {
 	if argument == "" {
 		return nil, nil
@@ -232,10 +231,10 @@ func parseRegexp(name, flags, argument string) (*regexp.Regexp, error) {
 	return compiled, err
 }
 
-// timeLayouts are those that a moment may have besides that of a day.
+// timeLayouts are accepted besides a plain date.
 var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"}
 
-// parseTime reads a time; of a day, the one so much later than its start.
+// parseTime parses a time; for a plain date, sinceMidnight is added to its start.
 func parseTime(name, argument string, sinceMidnight time.Duration) (time.Time, error) {
 	if argument == "" {
 		return time.Time{}, nil
@@ -251,8 +250,8 @@ func parseTime(name, argument string, sinceMidnight time.Duration) (time.Time, e
 	return time.Time{}, say("The argument %s is no time such as 2026-01-31 or 2026-01-31T12:00:00Z.", name)
 }
 
-// logToFit lists commits, again and fewer when they take more than so many bytes,
-// so that the cursor is of the last that is shown.
+// logToFit lists commits. It repeats with fewer while they exceed most bytes, so that the cursor is
+// that of the last shown commit.
 func (v *visit) logToFit(
 	ctx context.Context, o history.LogOptions, most int,
 ) (history.LogPage, []item[commitItem], error) {
@@ -279,8 +278,7 @@ func (v *visit) logToFit(
 	}
 }
 
-// commitLine returns a commit as an item; the line has the beginning of the id, and no
-// address.
+// commitLine returns a commit as an item; the line has an abbreviated id and no email address.
 func commitLine(c *history.Commit, path string) item[commitItem] {
 	d := commitItem{
 		SHA: c.ID.String(), Date: timestamp(c.Committer), Author: personLine(c.Author), Subject: clean(c.Subject()),
@@ -298,15 +296,14 @@ func commitLine(c *history.Commit, path string) item[commitItem] {
 		untabbed(d.Subject)), d}
 }
 
-// personLine returns a person's name and address in one line.
 func personLine(p history.Person) string { return line(p.Name + " <" + p.Email + ">") }
 
-// timestamp returns the time of a person's act.
+// timestamp returns the author or committer date.
 func timestamp(p history.Person) string {
 	return p.When().Format(time.RFC3339)
 }
 
-// explain blames the cursor for an error, where there is one, and not a path.
+// explain attributes an error to the cursor, if there is one, rather than to a path.
 func (a logArguments) explain(err error) error {
 	if a.log.Cursor != "" && (errors.Is(err, git.ErrInvalid) || isAbsent(err)) {
 		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call " +

@@ -12,7 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
-// What branches and tags are sorted by.
+// Sort orders of branches and tags.
 const (
 	sortDate, sortVersion, sortName = "date", "version", "name"
 )
@@ -44,7 +44,7 @@ type refList struct {
 type refData struct {
 	Name string `json:"name" jsonschema:"Short name, the argument ref of the other tools"`
 	SHA  string `json:"sha,omitempty" jsonschema:"Commit; absent when it leads to none"`
-	// An annotated tag is an object, and a tag can be of a file or a folder.
+	// An annotated tag is an object, and a tag can point to a file or a folder.
 	Target  string `json:"target,omitempty" jsonschema:"Object that an annotated tag is, or that is tagged instead of a commit"`
 	Date    string `json:"date,omitempty" jsonschema:"When it was tagged, or the commit was made"`
 	Subject string `json:"subject,omitempty" jsonschema:"Of the annotated tag, or of the commit"`
@@ -75,7 +75,7 @@ func named(refs []git.Ref, name func(git.Ref) string) []git.Ref {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref git.Ref) bool { return name(ref) == "" })
 }
 
-// shortName is the name of a branch or a tag without what all of them begin with.
+// shortName returns the name without refs/heads/ or refs/tags/.
 func shortName(ref git.Ref) string { return cmp.Or(ref.Branch(), ref.Tag()) }
 
 func (v *visit) listBranches(ctx context.Context, a refsArguments) error {
@@ -131,7 +131,7 @@ func (v *visit) listRefs(
 	return v.pointAll(ctx, v.result, data.pages, len(data.Refs), "All branches and tags are in %s.", refsOf(name))
 }
 
-// selectRefs returns the refs that are asked for, in order.
+// selectRefs returns the requested refs in order.
 func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []git.Ref) ([]git.Ref, error) {
 	fits, err := refQuery(unquoteName(a.query))
 	if err != nil {
@@ -157,8 +157,8 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []git.Ref)
 	return refs, nil
 }
 
-// refQuery reads the argument query: a part of the name in upper or lower case, or a
-// pattern as `git tag --list` takes it, in which * stands for slashes as well.
+// refQuery parses the argument query: a part of the name in any case, or a pattern as in `git tag
+// --list`, in which * matches slashes as well.
 func refQuery(query string) (fits func(name string) bool, err error) {
 	if !strings.ContainsAny(query, glob.Signs) {
 		part := strings.ToLower(query)
@@ -168,7 +168,7 @@ func refQuery(query string) (fits func(name string) bool, err error) {
 	return g.Match, err
 }
 
-// containing returns the refs that lead to a commit.
+// containing returns the refs that reach a commit.
 func (v *visit) containing(ctx context.Context, commit string, refs []git.Ref) ([]git.Ref, error) {
 	target, err := v.commit(ctx, revision{ref: commit})
 	if err != nil {
@@ -199,7 +199,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []git.Ref) (
 	return found, nil
 }
 
-// sortByDate puts the newest first, and those of one second by name.
+// sortByDate sorts by date, newest first, then by name.
 func (v *visit) sortByDate(ctx context.Context, refs []git.Ref) error {
 	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, refs)
 	if err != nil {
@@ -213,7 +213,7 @@ func (v *visit) sortByDate(ctx context.Context, refs []git.Ref) error {
 	return nil
 }
 
-// describeRef reads the data of a ref. One that cannot be read is marked.
+// describeRef reads the data of a ref, and marks an unreadable one.
 func (v *visit) describeRef(ref git.Ref) (refData, error) {
 	d := refData{Name: quote(shortName(ref))}
 	if !ref.Commit.IsZero() {
@@ -233,7 +233,7 @@ func (v *visit) describeRef(ref git.Ref) (refData, error) {
 		}
 		d.Subject = clean(tag.Subject())
 		if isAbsent(err) {
-			err = nil // a file or a folder, which has neither
+			err = nil // a file or a folder has neither date nor subject
 		}
 	case !ref.Commit.IsZero():
 		var commit history.Commit
@@ -247,10 +247,9 @@ func (v *visit) describeRef(ref git.Ref) (refData, error) {
 	return d, err
 }
 
-// compareVersions orders names by the numbers in them, as strverscmp(3) does: at the
-// first difference, digits that follow one another are compared as a number, and
-// those with a zero before them as the digits of a fraction. As with git's
-// versionsort.suffix set to "-", v1.0-rc1 comes before v1.0.
+// compareVersions orders names by the numbers in them, as strverscmp(3) does: at the first
+// difference, runs of digits are compared as numbers, and runs with a leading zero as digits of a
+// fraction. As with git's versionsort.suffix set to "-", v1.0-rc1 comes before v1.0.
 func compareVersions(a, b string) int {
 	at := 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {
@@ -280,12 +279,11 @@ func goesOnWith(s string, at int, c byte) bool { return at < len(s) && s[at] == 
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// digitsOf returns the digits that a text begins with.
+// digitsOf returns the leading digits of a string.
 func digitsOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))] }
 
-// compareDigits compares whole numbers of any length, and those that begin with a
-// zero as fractions, which are less. Of two fractions that with more zeros in front
-// is less, also where only zeros follow.
+// compareDigits compares whole numbers of any length. Numbers with a leading zero are fractions,
+// which are less. The fraction with more leading zeros is less, even if only zeros follow.
 func compareDigits(x, y string) int {
 	fraction := func(s string) int {
 		if len(s) > 1 && s[0] == '0' {
@@ -302,6 +300,6 @@ func compareDigits(x, y string) int {
 	return cmp.Or(cmp.Compare(zeros(y), zeros(x)), strings.Compare(x, y))
 }
 
-// shownID is how many digits of an id are in the lines of lists: too many for two
-// objects of a repository to share by chance, and a third of all. Data has all.
+// shownID is the number of digits of abbreviated ids: enough to be unambiguous within a repository,
+// and a third of a full id's length. Data has full ids.
 const shownID = 12

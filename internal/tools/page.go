@@ -5,13 +5,12 @@ import (
 	"math"
 )
 
-// cursorDescription describes the argument cursor.
 const cursorDescription = "From the result to continue; repeat its other arguments."
 
-// paging is the arguments of a tool with pages.
+// paging holds the arguments of a tool with pages.
 type paging struct{ page, perPage int }
 
-// define adds arguments whose names say enough.
+// define adds the arguments; their names need no description.
 func (a *paging) define(p *parameters, preset, most int) {
 	p.number(&a.page, "page", "", 1, math.MaxInt32)
 	a.page, a.perPage = 1, preset
@@ -26,7 +25,7 @@ type pages struct {
 	NextPage int `json:"nextPage,omitempty" jsonschema:"Page to go on with, with this perPage; absent on the last"`
 }
 
-// window returns which of total items are on the page.
+// window returns the range of the page's items among total items.
 func (a paging) window(total int) (start, end int, err error) {
 	count := max((total+a.perPage-1)/a.perPage, 1)
 	if a.page > count {
@@ -36,13 +35,13 @@ func (a paging) window(total int) (start, end int, err error) {
 	return start, min(start+a.perPage, total), nil
 }
 
-// item of a list: as a line of text, and as data.
+// item is an entry of a list: as a line of text, and as data.
 type item[T any] struct {
 	line string
 	data T
 }
 
-// nameItems quotes names for a list.
+// nameItems returns quoted names as items.
 func nameItems(names []string) []item[string] {
 	items := make([]item[string], len(names))
 	for i, name := range names {
@@ -51,12 +50,12 @@ func nameItems(names []string) []item[string] {
 	return items
 }
 
-// size returns the bytes that an item takes of a result.
+// size returns the bytes that the item takes in a result.
 func (i item[T]) size() int { return len(i.line) + jsonSize(i.data) + len("\n,") }
 
-// list puts the items of a page into a result, as many as fit, and notes how to
-// go on. items are those that the page's window begins with, fewer than it has
-// when more would have been too much work.
+// list puts the items of a page into a result, as many as fit, and notes how to continue. items are
+// the first items of the page's window; there are fewer than the window has if more were too much
+// work.
 func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
 	at := pages{Page: a.page, PerPage: a.perPage, Total: total}
 	start, shown, size := (a.page-1)*a.perPage, 0, r.size()
@@ -71,8 +70,7 @@ func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
 	end := start + shown
 	switch {
 	case shown < len(items), shown < a.perPage && end < total:
-		// The page that begins where this one was cut, or shortly before: nothing
-		// is left out when pages are made as small as what did fit.
+		// The page that begins at the cut or shortly before it: smaller pages leave nothing out.
 		at.PerPage, at.NextPage = shown, end/shown+1
 		r.next = fmt.Sprintf("perPage=%d and page=%d", at.PerPage, at.NextPage)
 		r.note("%d to %d of %d: the page was cut for its size. Go on with %s.", start+1, end, total, r.next)

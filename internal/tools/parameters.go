@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// maxTextBytes bounds a text argument: the longest path of Linux.
+	// maxTextBytes bounds a string argument: Linux's longest path.
 	maxTextBytes = 4096
-	// maxListItems bounds a list argument, whose pathspecs are each compared
-	// with every entry of a tree.
+	// maxListItems bounds a list argument, because each pathspec is compared with every entry of a
+	// tree.
 	maxListItems = 100
 )
 
-// parameters are the arguments that a tool has, in order. Each is bound to a
-// variable, whose value beforehand is its default.
+// parameters are a tool's arguments in order. Each is bound to a variable, whose initial value is
+// the default.
 type parameters struct{ list []*parameter }
 
 type parameter struct {
 	name     string
 	schema   *jsonschema.Schema
 	required bool
-	// hidden leaves an argument out of the schema, which every request of an agent pays
-	// for. Agents may know it from other servers.
+	// hidden keeps an argument out of the schema, which every request of an agent pays for. Agents
+	// may know the argument from other servers.
 	hidden bool
-	// set takes a value of JSON that is not null, and says what is wrong with
-	// it, as the rest of a sentence.
+	// set stores a JSON value that is not null. It returns what is wrong with it, as the rest of a
+	// sentence.
 	set func(value any) (problem string)
 }
 
@@ -47,7 +47,7 @@ func (p *parameters) add(name, description, kind string, preset any, set func(an
 	return q
 }
 
-// text adds a text of one line or more.
+// text adds a string.
 func (p *parameters) text(to *string, name, description string) *parameter {
 	return p.add(name, description, "string", nil, func(value any) string {
 		text, problem := textOf(value)
@@ -62,7 +62,7 @@ func textOf(value any) (text, problem string) {
 	text, ok := value.(string)
 	switch {
 	case !ok:
-		return "", "must be a text"
+		return "", "must be a string"
 	case len(text) > maxTextBytes:
 		return "", fmt.Sprintf("is longer than %d bytes", maxTextBytes)
 	case strings.Contains(text, "\x00"):
@@ -71,7 +71,7 @@ func textOf(value any) (text, problem string) {
 	return text, ""
 }
 
-// choice adds a text that is one of several. An empty default is none.
+// choice adds a string from a list of choices. An empty default means none.
 func (p *parameters) choice(to *string, name, description string, choices ...string) {
 	var preset any
 	if *to != "" {
@@ -90,8 +90,8 @@ func (p *parameters) choice(to *string, name, description string, choices ...str
 	}
 }
 
-// number adds a whole number, which may be a text: some agents write one. A default
-// below low is none, and agents are not told of a high of math.MaxInt32.
+// number adds an integer. A string is accepted, because some agents write one. A default below low
+// means none, and a high of math.MaxInt32 is not shown to agents.
 func (p *parameters) number(to *int, name, description string, low, high int) {
 	var preset any
 	if *to >= low {
@@ -123,7 +123,7 @@ func numberOf(value any) (float64, bool) {
 	return n, ok && n == math.Trunc(n)
 }
 
-// flag adds a yes or no, which is no by default.
+// flag adds a boolean, false by default.
 func (p *parameters) flag(to *bool, name, description string) {
 	p.add(name, description, "boolean", nil, func(value any) string {
 		switch value {
@@ -138,7 +138,7 @@ func (p *parameters) flag(to *bool, name, description string) {
 	})
 }
 
-// texts adds a list of texts; a single one may stand for itself.
+// texts adds a list of strings; a single string is accepted as well.
 func (p *parameters) texts(to *[]string, name, description string) {
 	q := p.add(name, description, "array", nil, func(value any) string {
 		list, ok := value.([]any)
@@ -146,7 +146,7 @@ func (p *parameters) texts(to *[]string, name, description string) {
 			list, ok = []any{value}, true
 		}
 		if !ok || len(list) > maxListItems {
-			return fmt.Sprintf("must be a list of at most %d texts", maxListItems)
+			return fmt.Sprintf("must be a list of at most %d strings", maxListItems)
 		}
 		texts := make([]string, len(list))
 		for i, item := range list {
@@ -161,7 +161,7 @@ func (p *parameters) texts(to *[]string, name, description string) {
 	q.schema.Items = &jsonschema.Schema{Type: "string"}
 }
 
-// schema describes the arguments to clients.
+// schema returns the JSON schema of the arguments.
 func (p *parameters) schema() *jsonschema.Schema {
 	schema := &jsonschema.Schema{
 		Type: "object", Properties: make(map[string]*jsonschema.Schema),
@@ -180,9 +180,8 @@ func (p *parameters) schema() *jsonschema.Schema {
 	return schema
 }
 
-// read sets the variables to the arguments of a call. An argument that is null counts
-// as left out. The error is for the model: it names the argument, what is wrong and
-// what to do.
+// read sets the variables to the arguments of a call. Null means omitted. The error is for the
+// model: it names the argument, the mistake and the remedy.
 func (p *parameters) read(arguments any) error {
 	values, ok := arguments.(map[string]any)
 	if !ok && arguments != nil {
@@ -206,7 +205,7 @@ func (p *parameters) read(arguments any) error {
 	return nil
 }
 
-// explain returns what an argument is, as a sentence with a blank before it.
+// explain returns the argument's description as a sentence with a leading space.
 func (q *parameter) explain() string {
 	if q.schema.Description == "" {
 		return ""
@@ -222,8 +221,7 @@ func (p *parameters) names() []string {
 	return names
 }
 
-// refuseUnknown fails for a misspelt name: to ignore it would answer another question
-// than the one that was asked.
+// refuseUnknown fails for misspelt names: ignoring them would answer another question.
 func (p *parameters) refuseUnknown(values map[string]any) error {
 	known := p.names()
 	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(values)),
@@ -241,8 +239,7 @@ func (p *parameters) refuseUnknown(values map[string]any) error {
 		strings.Join(known, ", "))
 }
 
-// synonyms are names that other tools have for arguments, folded, with those that may mean
-// the same here.
+// synonyms maps folded argument names of other tools to names that may mean the same here.
 var synonyms = map[string]string{
 	"q": "query grep", "text": "query grep", "search": "query grep", "keyword": "query grep", "message": "grep",
 	"pattern": "glob query grep", "regex": "query grep", "regexp": "query grep",

@@ -63,7 +63,7 @@ func TestArgumentsAreRefused(t *testing.T) {
 		`{"repo":null}`: "The argument repo is missing.",
 		`[]`: "The arguments must be an object with these members: repo, owner, start_line, recursive, " +
 			"format, paths.",
-		`{"repo":7}`: "The argument repo must be a text.",
+		`{"repo":7}`: "The argument repo must be a string.",
 		`{"repo":"` + strings.Repeat("a", 4097) + `"}`: "The argument repo is longer than 4096 bytes.",
 		`{"repo":"a\u0000b"}`: "The argument repo has a NUL character; " +
 			"leave it out.",
@@ -81,10 +81,10 @@ func TestArgumentsAreRefused(t *testing.T) {
 		`{"repo":"a","format":"rar"}`:     "The argument format must be one of tar, zip.",
 		`{"repo":"a","format":1}`:         "The argument format must be one of tar, zip.",
 		`{"repo":"a","paths":{}}`: "The argument paths must be a list of at " +
-			"most 100 texts.",
+			"most 100 strings.",
 		`{"repo":"a","paths":["x",1]}`: "The argument paths has an item that must " +
-			"be a text.",
-		`{"repo":"a","paths":["x"` + strings.Repeat(`,"x"`, 100) + `]}`: "must be a list of at most 100 texts",
+			"be a string.",
+		`{"repo":"a","paths":["x"` + strings.Repeat(`,"x"`, 100) + `]}`: "must be a list of at most 100 strings",
 		`{"repo":"a","startLine":1}`: "There is no argument startLine. Did you " +
 			"mean start_line? This tool has: repo, owner, start_line, recursive, format, paths.",
 		`{"repo":"a","recursiv":true}`:     "Did you mean recursive?",

@@ -23,8 +23,8 @@ func (a *place) define(p *parameters) {
 	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hidden = true
 }
 
-// names returns the names that may be meant, the likeliest first. Agents also pass an
-// owner beside a full name, and the name of the folder.
+// names returns the possible names, likeliest first. Some agents pass an owner beside a full name,
+// or the name of the folder.
 func (a place) names() []string {
 	repo, owner := strings.Trim(unquoteName(a.repo), "/"), strings.Trim(unquoteName(a.owner), "/")
 	var names []string
@@ -42,8 +42,8 @@ func (a place) names() []string {
 	return names
 }
 
-// looseNames returns the names that may be meant where another server's name of the
-// repository was passed: an address, or a name with an owner who is not known here.
+// looseNames returns the possible names for the name of a repository elsewhere: an address, or a
+// name with an owner that is unknown here.
 func (a place) looseNames() []string {
 	path := strings.Trim(unquoteName(a.repo), "/ ")
 	if _, after, ok := strings.Cut(path, "://"); ok {
@@ -68,11 +68,10 @@ func (a place) looseNames() []string {
 	return names
 }
 
-// maxNameParts bounds the names that an address is tried as.
+// maxNameParts bounds the names that are tried for an address.
 const maxNameParts = 16
 
-// find looks the repository up. Where it is not what the caller called it, that is
-// noted on r.
+// find looks the repository up. It notes on r if the repository is called otherwise.
 func (s *service) find(ctx context.Context, r *result, a place) (*repos.Repository, error) {
 	names, view := a.names(), s.Catalogue.For(ctx)
 	for _, name := range names {
@@ -95,7 +94,7 @@ func noRepository(view repos.View, name string) error {
 		quote(clip(name)), didYouMean(spelling.Closest(clip(name), view.Names(), maxSuggested)))
 }
 
-// visit is a call that reads one repository, with the result that it fills.
+// visit is a call that reads one repository, with its result.
 type visit struct {
 	*service
 	*result
@@ -106,12 +105,11 @@ type visit struct {
 // name returns the full name of the repository.
 func (v *visit) name() string { return v.repository.Name() }
 
-// isPinned reports whether an answer is the same for ever: nothing but ids names what is
-// asked for.
+// isPinned reports whether the answer never changes, because the arguments name objects by id only.
 func (place) isPinned() bool { return false }
 
-// visit opens a repository for run, and closes it. The answer is the same for one that
-// does not exist and one that the caller may not read.
+// visit opens a repository for run, and closes it. Repositories that do not exist and those that
+// the caller may not read have the same answer.
 func (s *service) visit(ctx context.Context, a target, run func(v *visit) error) (r *result, err error) {
 	r = &result{}
 	repository, err := s.find(ctx, r, a.repository())
@@ -134,13 +132,13 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 	return r, err
 }
 
-// target is what arguments name.
+// target is implemented by arguments that name a repository.
 type target interface {
 	repository() place
 	isPinned() bool
 }
 
-// inRepository makes a tool of a function that reads one repository.
+// inRepository makes a tool from a function that reads one repository.
 func inRepository[A target](
 	run func(*visit, context.Context, A) error,
 ) func(*service, context.Context, A) (*result, error) {
@@ -151,7 +149,6 @@ func inRepository[A target](
 
 func (a place) repository() place { return a }
 
-// revision names a commit of a repository.
 type revision struct {
 	place
 	ref, sha string
@@ -163,33 +160,33 @@ func (a *revision) define(p *parameters) {
 	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
 }
 
-// isPinned is that of place, for tools that answer of one commit.
+// isPinned implements target for tools that read one commit.
 func (a revision) isPinned() bool {
 	_, err := git.ParseID(cmp.Or(a.sha, a.ref))
 	return err == nil
 }
 
-// commitName returns what names the commit, "" for the default branch.
+// commitName returns the commit's name, "" for the default branch.
 func (a revision) commitName() string { return cmp.Or(a.sha, unquoteName(a.ref)) }
 
-// commonDefaultBranches are default branches that agents name without having looked. A
-// full or a longer name is never taken for another branch.
+// commonDefaultBranches are names that agents assume for the default branch. Only exactly these
+// names are replaced by the real one.
 var commonDefaultBranches = []string{"main", "master"}
 
-// found is a commit that was resolved, with its names.
+// found is a resolved commit with its names.
 type found struct {
 	git.Commit
 	repository string
-	ref        string // as it was asked for, "" for the default branch
-	resolved   string // what Resolve took, "" for the default branch
+	ref        string // as requested, "" for the default branch
+	resolved   string // the argument of Resolve, "" for the default branch
 }
 
-// String names the commit in a sentence.
+// String names the commit and its repository in a sentence.
 func (f found) String() string {
 	return fmt.Sprintf("%s at %s", f.repository, f.revision())
 }
 
-// revision names the commit alone.
+// revision names the commit in a sentence.
 func (f found) revision() string {
 	id := f.ID.String()
 	if f.ref == "" || strings.HasPrefix(id, f.ref) {
@@ -198,11 +195,11 @@ func (f found) revision() string {
 	return fmt.Sprintf("%s (%s)", quote(clip(f.ref)), id)
 }
 
-// commit finds the commit, and notes what was taken instead of what was asked for.
+// commit finds the commit, and notes if another name was used than the requested one.
 func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	f = found{repository: v.name(), ref: a.commitName()}
 	defer func() {
-		if err == nil { // the result may have its id
+		if err == nil { // the result may contain its id
 			resources.AccountOf(ctx).Find(f.ID.String())
 			v.rememberTree(f.ID, "", f.Tree)
 		}
@@ -224,17 +221,16 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		return v.useDefaultBranch(ctx, f)
 	}
 	err = v.noRevision(f.ref)
-	if v.Resources.Freshen(ctx, v.repository) { // it may have the commit then
+	if v.Resources.Freshen(ctx, v.repository) { // the commit may arrive
 		err = say("%s %s", err, refreshed)
 	}
 	return found{}, err
 }
 
-// refreshed is what is said of a mirror that is older than it should be.
+// refreshed is the hint for a stale mirror.
 const refreshed = "The mirror is older than it should be, and is being refreshed: try again in a minute."
 
-// noRevision returns the error for a branch, tag or commit that is not there, with
-// similar names.
+// noRevision returns the error for a branch, tag or commit that does not exist, with similar names.
 func (v *visit) noRevision(ref string) error {
 	short := ref
 	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
@@ -254,13 +250,13 @@ func (v *visit) noRevision(ref string) error {
 		"it is %s.", quote(clip(ref)), v.name(), hint, without)
 }
 
-// commitDigits are an object id, or its beginning.
+// commitDigits matches an object id or its beginning.
 var commitDigits = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
 
-// similar returns the refs among those that choose returns that a wrong name may mean.
+// similar returns the refs, among those that choose returns, that a wrong name may mean.
 func (v *visit) similar(name string, choose func([]git.Ref) []git.Ref) []string {
 	var known []string
-	refs, _ := v.snapshot.Refs() // without them nothing is suggested
+	refs, _ := v.snapshot.Refs() // on errors nothing is suggested
 	for _, ref := range choose(refs) {
 		known = append(known, shortName(ref))
 	}
@@ -296,7 +292,7 @@ func (v *visit) noteHiddenBranch(ref string) {
 	}
 }
 
-// unquoteName returns the name that a listing shows in quotes, and any other as it is.
+// unquoteName returns the name that a listing shows in quotes; other names are returned unchanged.
 func unquoteName(argument string) string {
 	if name, ok := unquote(argument); ok {
 		return name
@@ -304,8 +300,8 @@ func unquoteName(argument string) string {
 	return argument
 }
 
-// treePath reads the path of a file or folder as people and listings write it:
-// with slashes around it, as "." or in quotes.
+// treePath parses the path of a file or folder as people and listings write it: with slashes around
+// it, as "." or in quotes.
 func treePath(argument string) (string, error) {
 	name, ok := unquote(argument)
 	if !ok {

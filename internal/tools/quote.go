@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// maxLineBytes is how much of a subject or of a person's name is shown: more
-	// than anybody means to write in one line.
+	// maxLineBytes bounds the shown part of a subject or of a person's name: more than people write
+	// in one line.
 	maxLineBytes = 1000
-	// maxEchoBytes is how much of an argument an error repeats.
+	// maxEchoBytes bounds the part of an argument that an error repeats.
 	maxEchoBytes = 200
 )
 
-// quote makes a name safe to show in a line, see [quoting.Name].
+// quote makes a name safe to show in a line; see [quoting.Name].
 func quote(name string) string { return quoting.Name(name) }
 
-// unquote undoes [quote]. What does not begin with a double quote is a name as
-// it is; what begins with one and was not made by quote is refused.
+// unquote undoes [quote]. A name without a leading double quote is returned unchanged; a quoted
+// name that quote did not make is refused.
 func unquote(s string) (name string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, true
@@ -28,14 +28,14 @@ func unquote(s string) (name string, ok bool) {
 	return string(content), ok && len(rest) == 0 && len(content) > 0
 }
 
-// line makes a text that is not a name, such as a commit's subject, safe to show
-// in a line, with a space for each tab.
+// line makes a string that is not a name, such as a subject, safe to show in a line. Tabs become
+// spaces.
 func line(text string) string { return untabbed(clean(text)) }
 
 func untabbed(text string) string { return strings.ReplaceAll(text, "\t", " ") }
 
-// clean makes such a text safe to show as data, with its tabs. It cannot be undone:
-// what else quote escapes is shown as U+FFFD.
+// clean makes such a string safe to show as data, and keeps its tabs. It is irreversible:
+// everything else that quote escapes becomes U+FFFD.
 func clean(text string) string {
 	if len(text) > maxLineBytes {
 		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
@@ -43,7 +43,6 @@ func clean(text string) string {
 	return quoting.Clean(text)
 }
 
-// clip shortens an argument that is repeated in an error.
 func clip(argument string) string {
 	if len(argument) <= maxEchoBytes {
 		return argument

@@ -240,8 +240,8 @@ func TestTagsAreShown(t *testing.T) {
 		strings.Repeat("iQ\n", 3000)))
 	r := s.call("get_tag", args{"repo": "one", "tag": "long"})
 	for _, want := range []string{
-		"    a\n[Cut here. Of the message, which has 40000 bytes, the beginning is shown.]\n\n    -----BEGIN",
-		"    iQ\n[Cut here. Of the signature, which has ",
+		"    a\n[Cut here. The message has 40000 bytes; only its beginning is shown.]\n\n    -----BEGIN",
+		"    iQ\n[Cut here. The signature has ",
 	} {
 		if !strings.Contains(r.content, want) {
 			t.Errorf("%q is not in %s", want, r.content)

@@ -13,62 +13,55 @@ import (
 )
 
 const (
-	// maxResultBytes bounds all texts of a result and its data together: some
-	// 8,000 to 10,000 tokens, from which clients begin to warn of and to cut
-	// results, whether they show one of the two or both.
+	// maxResultBytes bounds texts and data of a result together: about 8,000 to 10,000 tokens.
+	// Above that, clients warn about results or cut them, whether they show texts, data or both.
 	maxResultBytes = 32 << 10
-	// maxListedBytes is what the list or the text of a result may have of that.
-	// The rest is for notes.
+	// maxListedBytes is the share of the list or the text. The rest is for notes.
 	maxListedBytes = maxResultBytes - 4<<10
 
-	// metaOrigin marks the blocks that have content of a repository, and results
-	// whose data has.
+	// metaOrigin marks blocks with content of a repository, and results with such data.
 	metaOrigin   = "io.github.repomcp/origin"
 	originOfRepo = "repository"
 
-	// metaStreamable says of a link that resources/stream returns its bytes
-	// (SEP-2532).
+	// metaStreamable marks a link whose bytes resources/stream returns (SEP-2532).
 	metaStreamable = "io.github.repomcp/streamable"
 )
 
-// result of a tool. Notes are about the result: how much of the whole it is, how to
-// go on.
+// result of a tool. Notes describe the result: what is missing, how to continue.
 type result struct {
-	content string   // of a repository
-	isText  bool     // the content is that of a file, which may be empty
-	lines   []string // of a list or a record, which are a repository's as well
+	content string   // from a repository
+	isText  bool     // the content is that of a file; it may be empty
+	lines   []string // of a list or a record, from a repository as well
 	data    noted    // the same for programs; nil for a tool without schema
-	next    string   // the argument to go on with, when the result was cut
+	next    string   // the argument that continues a cut result
 	notes   []string
-	asides  []string       // where there is more; left out when there is no room
+	asides  []string       // places with more; left out if there is no room
 	files   []mcp.Content  // links, and blocks whose bytes follow the result
 	stopped bool           // the tree is too large to be walked
-	meta    map[string]any // of the whole
+	meta    map[string]any // of the result
 }
 
-// noted is data that has a place for the notes.
+// noted is data with a field for notes.
 type noted interface{ setNotes(notes []string) }
 
-// remarks are embedded in the data of every tool: clients that show the data
-// show no text.
+// remarks is embedded in the data of every tool, because clients that show the data show no text.
 type remarks struct {
 	Notes []string `json:"notes,omitempty" jsonschema:"What to know of this result, and how to go on"`
 }
 
 func (r *remarks) setNotes(notes []string) { r.Notes = notes }
 
-// note adds a sentence.
 func (r *result) note(format string, arguments ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
 }
 
-// noteDownload says in the text where there is more, and how to download it. It adds no
-// link: frameworks read every link that they get, or fail on it.
+// noteDownload notes in the text where there is more, and how to download it. It adds no link:
+// frameworks read every link that they get, or fail on it.
 func (r *result) noteDownload(l resources.Location, format string, arguments ...any) {
 	r.asides = append(r.asides, fmt.Sprintf(format, arguments...), howToDownload(l))
 }
 
-// addLink adds a link to what was asked for, and the command that follows it.
+// addLink adds a link to the requested content, and the command to download it.
 func (v *visit) addLink(l resources.Location, description string) {
 	if !v.NoLinks {
 		v.files = append(v.files, newLink(l, description))
@@ -76,8 +69,8 @@ func (v *visit) addLink(l resources.Location, description string) {
 	v.asides = append(v.asides, howToDownload(l))
 }
 
-// render makes what comes from the repository the first block: some clients show
-// only one, so that it says itself that it was cut. Notes follow, then links.
+// render puts the repository's content into the first block. Some clients show only that block, so
+// it says itself if it was cut. Notes and then links follow.
 func (r *result) render() *mcp.CallToolResult {
 	r.fitNotes()
 	out := &mcp.CallToolResult{}
@@ -89,7 +82,7 @@ func (r *result) render() *mcp.CallToolResult {
 	}
 	if len(r.notes) > 0 || len(out.Content) == 0 {
 		var notes strings.Builder
-		startLine(&notes, shown) // some clients put blocks together as they are
+		startLine(&notes, shown) // some clients concatenate blocks
 		notes.WriteString(strings.Join(r.notes, "\n"))
 		out.Content = append(out.Content, mcp.NewTextContent(notes.String()))
 	}
@@ -107,7 +100,7 @@ func (r *result) render() *mcp.CallToolResult {
 
 func ofRepository() *mcp.Meta { return mcp.NewMetaFromMap(map[string]any{metaOrigin: originOfRepo}) }
 
-// repositoryText returns the text of the repository.
+// repositoryText returns the content of the first block.
 func (r *result) repositoryText() string {
 	var b strings.Builder
 	b.WriteString(r.content)
@@ -125,17 +118,17 @@ func (r *result) repositoryText() string {
 	return b.String()
 }
 
-// cutHere returns the line that stands where something is left out of a text.
+// cutHere returns the line that marks a cut in a text.
 func cutHere(more string) string { return "[Cut here. " + more + "]\n" }
 
-// startLine ends the line before, if it has no end.
+// startLine ends the previous line if needed.
 func startLine(b *strings.Builder, before string) {
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		b.WriteByte('\n')
 	}
 }
 
-// fitNotes adds as many asides to the notes as there is room for.
+// fitNotes appends as many asides to the notes as fit.
 func (r *result) fitNotes() {
 	all := slices.Concat(r.notes, r.asides)
 	for r.notes = all; r.size() > maxResultBytes && len(r.notes) > len(all)-len(r.asides); {
@@ -144,7 +137,7 @@ func (r *result) fitNotes() {
 	r.asides = nil
 }
 
-// size returns the bytes of all texts, the data and the links.
+// size returns the bytes of texts, data and links.
 func (r *result) size() int {
 	size := len(r.repositoryText())
 	for _, note := range r.notes {
@@ -168,8 +161,8 @@ func jsonSize(data any) int {
 	return len(raw)
 }
 
-// resourceLink has the fields of SEP-2166 and SEP-2532, which mcp-go's does not.
-// Typed clients strip them, so that they are in _meta as well.
+// resourceLink adds the fields of SEP-2166 and SEP-2532 to mcp-go's type. Typed clients strip
+// unknown fields, so _meta repeats them.
 type resourceLink struct {
 	mcp.ResourceLink
 	Streamable  bool   `json:"streamable"`

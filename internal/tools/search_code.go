@@ -15,34 +15,31 @@ import (
 )
 
 const (
-	// defaultFoundLines is what a model looks through, and maxFoundLines about
-	// what a result holds.
+	// defaultFoundLines suits a model's reading; maxFoundLines is about what a result holds.
 	defaultFoundLines = 50
 	maxFoundLines     = 500
-	// foundBytes bounds names and texts, which are shown twice; numbers and braces
-	// come on top.
+	// foundBytes bounds names and texts, which are shown twice; numbers and braces are extra.
 	foundBytes = maxListedBytes * 3 / 8
-	// maxShownProblems is how many repositories or files are named that could not
-	// be searched.
+	// maxShownProblems bounds the repositories or files that are named as not searched.
 	maxShownProblems = 3
-	// cursorsShown is how often a cursor, which can be long, is in a result.
+	// cursorsShown is how often a result contains the cursor, which can be long.
 	cursorsShown = 2
 )
 
-// How a query is read.
+// Syntaxes of a query.
 const (
 	syntaxWords  = "words"
 	syntaxText   = "text"
 	syntaxRegexp = "regexp"
 )
 
-// syntaxes are those of queries that have qualifiers.
+// syntaxes are the query syntaxes that have qualifiers.
 var syntaxes = map[string]search.Syntax{syntaxWords: search.Words, syntaxRegexp: search.Regexp}
 
-// caseSmart leaves the choice to the query.
+// caseSmart lets the query decide.
 const caseSmart = "smart"
 
-// cases are the others.
+// cases are the explicit choices.
 var cases = map[string]pattern.Case{"sensitive": pattern.Sensitive, "insensitive": pattern.Insensitive}
 
 type codeArguments struct {
@@ -96,8 +93,8 @@ type codeCounts struct {
 	Lines        int `json:"lines" jsonschema:"Lines found in this result"`
 	Repositories int `json:"repositories" jsonschema:"Repositories whose search began"`
 	Files        int `json:"files" jsonschema:"Files searched"`
-	Binary       int `json:"binary" jsonschema:"Files passed over since they are no text"`
-	Large        int `json:"large" jsonschema:"Files passed over since they are too large"`
+	Binary       int `json:"binary" jsonschema:"Files skipped because they are not text"`
+	Large        int `json:"large" jsonschema:"Files skipped because they are too large"`
 	Damaged      int `json:"damaged" jsonschema:"Files that could not be read"`
 	Broken       int `json:"broken" jsonschema:"Repositories that could not be searched, or not to their end"`
 }
@@ -113,7 +110,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
-		// A branch that is not there may be replaced.
+		// A missing branch may be replaced.
 		r, err = s.visit(ctx, a, func(v *visit) error {
 			at, err := v.commit(ctx, of)
 			request.Ref, request.Query.Repositories.Any = at.resolved, []string{literal(at.repository)}
@@ -150,8 +147,8 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	return r, nil
 }
 
-// notSearched returns the error for a repository of the query that is not there, or
-// for a ref that none has.
+// notSearched returns the error for a repository of the query that does not exist, or for a ref
+// that no repository has.
 func (s *service) notSearched(ctx context.Context, request search.Request) error {
 	view := s.Catalogue.For(ctx)
 	known := view.Names()
@@ -166,7 +163,7 @@ func (s *service) notSearched(ctx context.Context, request search.Request) error
 		"branch of each.", quote(clip(request.Ref)))
 }
 
-// parse reads the query as its syntax says, and adds what other arguments select.
+// parse parses the query by its syntax, and adds the selections of other arguments.
 func (a codeArguments) parse() (query search.Query, err error) {
 	if a.syntax == syntaxText {
 		query.Terms = []pattern.Term{{Text: a.query}}
@@ -194,17 +191,16 @@ func (a codeArguments) parse() (query search.Query, err error) {
 	return query, nil
 }
 
-// literal escapes the characters that are special in a glob.
+// literal escapes the special characters of globs.
 func literal(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
-// searchResult is shown as the result of the tool.
+// searchResult renders a search result.
 type searchResult struct{ *search.Result }
 
-// searchToFit searches with smaller limits until the result is small enough, so
-// that the cursor is of the last line that is shown. What was searched once is
-// in the searcher's cache.
+// searchToFit searches with smaller limits until the result is small enough, so that the cursor is
+// that of the last shown line. Repeated searches are answered from the searcher's cache.
 func (s *service) searchToFit(ctx context.Context, request *search.Request) (searchResult, error) {
 	defer resources.AccountOf(ctx).Stage("search")()
 	for {
@@ -250,7 +246,7 @@ func (f searchResult) data() *codeResults {
 	return d
 }
 
-// lineText returns a line with marks where it was cut.
+// lineText returns a line with marks at its cuts.
 func lineText(l *search.Line) string {
 	text := l.Text
 	if l.Before > 0 {
@@ -262,8 +258,8 @@ func lineText(l *search.Line) string {
 	return text
 }
 
-// text shows lines as git grep does, below a line for each commit: with colons
-// what was found, with hyphens what is around it.
+// text shows lines as git grep does, grouped by commit: colons mark matching lines, hyphens mark
+// context.
 func (f searchResult) text() string {
 	var b strings.Builder
 	at := ""
@@ -290,15 +286,15 @@ func (f searchResult) text() string {
 	return b.String()
 }
 
-// commits returns the first commits in which something was found, each as one of its
-// files, which are in order of the repositories.
+// commits returns the first commits with matches, each represented by one of its files. Files are
+// sorted by repository.
 func (f searchResult) commits() []search.File {
 	first := slices.CompactFunc(slices.Clone(f.Files),
 		func(a, b search.File) bool { return a.Repository == b.Repository })
 	return first[:min(len(first), maxPointedCommits)]
 }
 
-// note adds notes on what was searched, what was not, and how to go on.
+// note adds notes on what was searched, what was not, and how to continue.
 func (f searchResult) note(r *result, request search.Request) {
 	c := f.Counts
 	r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
@@ -306,9 +302,9 @@ func (f searchResult) note(r *result, request search.Request) {
 	for _, skipped := range []struct {
 		count int
 		why   string
-	}{{c.Binary, "no text"}, {c.Large, "too large"}, {c.Damaged, "damaged"}} {
+	}{{c.Binary, "not text"}, {c.Large, "too large"}, {c.Damaged, "damaged"}} {
 		if skipped.count > 0 {
-			r.note("Not searched, since %s: %s.", skipped.why, plural(skipped.count, "file"))
+			r.note("Not searched: %s (%s).", plural(skipped.count, "file"), skipped.why)
 		}
 	}
 	for i, p := range f.Problems {
@@ -327,10 +323,10 @@ func (f searchResult) note(r *result, request search.Request) {
 	}
 }
 
-// qualified is a text that looks like a qualifier with its value.
+// qualified matches a string that looks like a qualifier with its value.
 var qualified = regexp.MustCompile(`^([a-z]+):[^:/]`)
 
-// nothing returns why no line was found. It may be where nothing could be searched.
+// nothing explains why no line was found, including failures to search.
 func (f searchResult) nothing(terms []pattern.Term) string {
 	switch c := f.Counts; {
 	case c.Damaged+c.Broken > 0:
@@ -348,7 +344,7 @@ func (f searchResult) nothing(terms []pattern.Term) string {
 	return "Nothing fits. Try fewer words, syntax=text, or find_files for names."
 }
 
-// failure returns the error for a search in which nothing could be searched, or nil.
+// failure returns the error of a search that could search nothing, or nil.
 func (f searchResult) failure(request search.Request) error {
 	if c := f.Counts; c.Broken == 0 || c.Files+c.Binary+c.Large+c.Damaged > 0 || request.Cursor+f.Cursor != "" {
 		return nil
@@ -365,14 +361,13 @@ func (f searchResult) failure(request search.Request) error {
 		strings.Join(names, ", "), why)
 }
 
-// cutsLines reports whether a line is shown in part.
+// cutsLines reports whether a line was cut.
 func (f searchResult) cutsLines() bool {
 	return slices.ContainsFunc(f.Files, func(file search.File) bool {
 		return slices.ContainsFunc(file.Lines, func(l search.Line) bool { return l.Before+l.After > 0 })
 	})
 }
 
-// plural returns a number with its noun.
 func plural(count int, thing string) string {
 	switch stem, isY := strings.CutSuffix(thing, "y"); {
 	case count == 1:

@@ -123,7 +123,7 @@ func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 		gittest.Regular("long", strings.Repeat("y", 5000)+"needle"+strings.Repeat("z", 5000)+"\n"))
 	r := s.call("search_code", args{"query": "needle"})
 	for _, want := range []string{"2 lines found; 2 files of 1 repository searched.",
-		"Not searched, since no text: 1 file.", "Not searched, since too large: 1 file."} {
+		"Not searched: 1 file (not text).", "Not searched: 1 file (too large)."} {
 		if !strings.Contains(r.text, want) {
 			t.Errorf("%q is not in %s", want, r.text)
 		}

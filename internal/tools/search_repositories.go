@@ -51,7 +51,7 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 		resources.Resource{Kind: resources.Catalogue})
 }
 
-// noteQuarantined says which of the repositories that are shown cannot be read.
+// noteQuarantined notes which of the shown repositories are unreadable.
 func noteQuarantined(r *result, known repos.View, names []string) {
 	var aside []string
 	for _, name := range names {
@@ -66,9 +66,9 @@ func noteQuarantined(r *result, known repos.View, names []string) {
 	}
 }
 
-// matching returns the repositories that have all the words in name or description.
-// What is called exactly like the query comes first, then what is so below a
-// folder, the other names, and then what only descriptions say; each by name.
+// matching returns the repositories whose name or description contains all the words. Exact names
+// come first, then exact names below a folder, then other names, then descriptions; each group is
+// sorted by name.
 func (s *service) matching(ctx context.Context, query string) ([]string, error) {
 	query = strings.ToLower(strings.TrimSpace(query))
 	words := strings.Fields(query)
@@ -95,8 +95,8 @@ func (s *service) matching(ctx context.Context, query string) ([]string, error) 
 	return slices.Concat(ranked[:]...), nil
 }
 
-// explainWords says why the words of a query may fit nothing, as a sentence with a blank
-// before it.
+// explainWords explains why the words of a query may match nothing, as a sentence with a leading
+// space.
 func explainWords(query string, known []string) string {
 	for _, word := range strings.Fields(query) {
 		if name, value, ok := strings.Cut(word, ":"); ok && value != "" {
@@ -111,7 +111,7 @@ func hasAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// described returns the description of a repository, "" when it is gone by now.
+// described returns the description of a repository, "" if the repository was removed meanwhile.
 func described(view repos.View, name string) string {
 	repository, err := view.Known(name)
 	if err != nil {

@@ -31,7 +31,7 @@ type site struct {
 	schemas map[string]*jsonschema.Resolved // of results, by name of the tool
 }
 
-// open makes tools for a server whose address nobody knows.
+// open makes tools for a server without a known address.
 func open(t *testing.T, root string) *site {
 	t.Helper()
 	return openWith(t, root, resources.Linking{}, false)

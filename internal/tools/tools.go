@@ -1,46 +1,41 @@
-// Package tools has the MCP tools that coding agents call. All of them only read; names
-// and shapes are those of github-mcp-server where it has the same tool.
+// Package tools has the MCP tools that coding agents call. All of them only read; names and shapes
+// are those of github-mcp-server where it has the same tool.
 //
 // # Order of use
 //
-// Make the tools with [New] and register them with the MCP server. The URI of a
-// file, or a link to it, is that of package resources.
+// Create the tools with [New] and register them with the MCP server. URIs of files and links to
+// them come from package resources.
 //
-// A tool is a row of the table in this file: name, title, description, what it
-// returns as data, and a function that takes its arguments as a struct. The
-// struct says with define which arguments there are; the input schema and the
-// reading of a call both follow from that. The output schema follows from the
-// type of the data. Most functions are methods of a visit: an open repository and the
-// result to fill.
+// A tool is a row of the table in this file: name, title, description, structured data, and a
+// function that takes its arguments as a struct. The struct's method define declares the arguments;
+// the input schema and the parsing of a call both derive from it. The output schema derives from
+// the type of the data. Most functions are methods of a visit: an open repository with the result
+// to fill.
 //
 // # Promises
 //
-// Descriptions and schemas are static, so that no repository's content can
-// speak to the model through them. They and their properties have a fixed order.
+// Descriptions and schemas are static, so that a repository's content cannot address the model
+// through them. Tools and their properties have a fixed order.
 //
-// Text is returned exactly once. Clients show the model either the text or the
-// data of a result, never both, and some prefer the data: so a tool whose
-// result is a text of a repository declares no output schema and returns text
-// alone; one whose result is a list or a record returns it as data, and the
-// same facts as lines of text. Neither has anything that the other lacks, the
-// notes included. The text is not the data's JSON once more, which the
-// specification recommends for old clients: they get lines that say the same
-// in fewer tokens. Lines have the beginnings of ids, and people without addresses,
-// where data has the whole.
+// A result contains its text exactly once. Clients show the model either the text or the data of a
+// result, and some prefer the data. So a tool that returns content of a repository declares no
+// output schema and returns only text; a tool that returns a list or a record returns it as data,
+// and the same facts as lines of text, notes included. The text is not the data's JSON, which the
+// specification recommends for old clients: lines say the same in fewer tokens. Lines have
+// abbreviated ids, and people without addresses; data is complete.
 //
-// What comes from a repository, its names, subjects and descriptions included, is
-// in a block of its own, marked as such in _meta; so is the result when it has
-// data. Notes are the server's words. They name what they are about in quotes.
-// Names in lists are quoted as git quotes them when they have characters that
-// are not seen, or are no UTF-8; see quote.
+// Content of a repository, including names, subjects and descriptions, is in a block of its own,
+// which _meta marks; _meta also marks a result with data. Notes are the server's words, and name
+// their subjects in quotes. Lists quote names with invisible characters or invalid UTF-8 as git
+// does; see quote.
 //
 // # Limits
 //
-// A result has at most maxResultBytes, its texts, data and links together, cut
-// between two lines where that is possible. It then says so and how to go on, and
-// where the whole is. Work is bounded by constants beside the loops that do it.
+// A result has at most maxResultBytes of texts, data and links together. A longer one is cut
+// between two lines where possible, and says so, how to continue and where the whole is. Work is
+// bounded by constants beside the loops that do it.
 //
-// A link is only what was asked for: frameworks read every link that they get.
+// A result links only to what was requested: frameworks read every link that they get.
 package tools
 
 import (
@@ -62,31 +57,29 @@ import (
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
-// Options of the tools. All but the Logger are required.
+// Options of the tools. Only the Logger, Limits and NoLinks are optional.
 type Options struct {
 	Catalogue repos.Views
-	// Resources of the same catalogue.
+	// Resources belong to the same catalogue.
 	Resources *resources.Service
 	Searcher  *search.Searcher
-	// Facts are what logs, blames and comparisons remember.
+	// Facts cache what logs, blames and comparisons learn.
 	Facts *history.Facts
-	// NoLinks leaves links out of results. The addresses stand in the text and the
-	// data.
+	// NoLinks leaves links out of results; the text and the data still have the addresses.
 	NoLinks bool
-	// Limits is asked before what is costly; nil limits nothing.
+	// Limits is asked before costly work; nil limits nothing.
 	Limits *limits.Limiter
-	// Logger gets what an operator wants to know; nil discards it.
+	// Logger gets messages for the operator; nil discards them.
 	Logger *slog.Logger
 }
 
-// service is what the tools work with.
+// service has the dependencies of the tools.
 type service struct {
 	Options
 	trees handedTrees
 }
 
-// table has the tools in the order in which they are documented. MCP lists them
-// by name.
+// table lists the tools in the order of their documentation. MCP lists them by name.
 var table = []definition{
 	tool("search_repositories", "Search repositories",
 		"Find repositories by words of their names and descriptions. Start here: other tools take the names that it "+
@@ -134,8 +127,8 @@ var table = []definition{
 		archiveLink{}, inRepository((*visit).getArchiveLink)),
 }
 
-// memories are what calls take at most, as large histories have shown. Lists of
-// repositories, branches and tags are cheap, and always answered.
+// memories are upper bounds of a call's memory, measured on large histories. Lists of repositories,
+// branches and tags are cheap and never refused.
 var memories = map[string]int64{
 	"get_repository_tree": 4 << 20,
 	"get_file_contents":   4 << 20,
@@ -147,13 +140,13 @@ var memories = map[string]int64{
 	"get_file_blame":      24 << 20,
 }
 
-// Tool is what agents are told of a tool, and what runs it.
+// Tool is a tool's description for agents, and its handler.
 type Tool struct {
 	mcp.Tool
 	Handler Handler
 }
 
-// Handler runs a tool. A failure is a result as well.
+// Handler runs a tool. A failed tool returns a result.
 type Handler = func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error)
 
 // New lists the tools.
@@ -169,8 +162,7 @@ func New(o Options) []Tool {
 	return list
 }
 
-// Choose returns the tools that are named, or all without names. The error is for the
-// operator who starts the server.
+// Choose returns the named tools, or all if there are no names. The error is for the operator.
 func Choose(all []Tool, names []string) ([]Tool, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -188,8 +180,8 @@ func Choose(all []Tool, names []string) ([]Tool, error) {
 		func(tool Tool) bool { return !slices.Contains(names, tool.Name) }), nil
 }
 
-// Unknown returns the text of an error: that there is no such tool or prompt, which one
-// is likely meant, and which there are. kind is the word for one.
+// Unknown returns the message for an unknown tool or prompt: the likely one, and the available
+// ones. kind is the noun for one.
 func Unknown(kind, name string, offered []string) string {
 	near := spelling.Closest(clip(name), offered, 1)
 	if len(near) == 0 {
@@ -203,8 +195,8 @@ func Unknown(kind, name string, offered []string) string {
 		strings.Join(offered, ", "))
 }
 
-// unserved are words in the names of other servers' tools that write, or are about what is
-// not in git.
+// unserved are words in the names of other servers' tools that write, or that are about things
+// outside git.
 var unserved = []string{
 	"create", "update", "delete", "push", "merge", "write", "edit", "issue", "pull_request", "workflow", "alert",
 }
@@ -214,8 +206,8 @@ func hasWord(name string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// subjects are words in the names of other servers' tools, with the tool that is
-// about the same here. The first that a name has counts.
+// subjects maps words in the names of other servers' tools to the tool for the same subject. The
+// first match counts.
 var subjects = []struct{ word, tool string }{
 	{"release", "list_tags"}, {"get_tag", "get_tag"}, {"tag", "list_tags"}, {"branch", "list_branches"},
 	{"blame", "get_file_blame"}, {"annotate", "get_file_blame"},
@@ -234,7 +226,7 @@ var subjects = []struct{ word, tool string }{
 	{"repo", "get_repository"},
 }
 
-// toolAbout finds the tool that a name of another server is about.
+// toolAbout finds the tool for the subject of another server's tool.
 func toolAbout(name string, offered []string) []string {
 	name = strings.ToLower(clip(name))
 	for _, s := range subjects {

@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	// maxHandedTrees is how many ids of trees are remembered: the folders of some
-	// hundred listings.
+	// maxHandedTrees bounds the remembered ids of trees: the folders of some hundred listings.
 	maxHandedTrees = 10_000
-	// maxHandedPath bounds the path of each, so that all take 4 MiB at most.
+	// maxHandedPath bounds each path, so that all take at most 4 MiB.
 	maxHandedPath = 256
 )
 
-// handedTrees remember where the trees are whose ids results had. An id alone
-// says nothing of which commit leads to it: a tree is served only by way of a
-// commit that is, which is looked at anew each time.
+// handedTrees maps the ids of trees in results to their places. An id alone does not tell which
+// commit contains it, and a tree is served only through a served commit. That commit is checked at
+// each use.
 type handedTrees = *lru.Cache[treeKey, treePlace]
 
 type treeKey struct {
@@ -30,15 +29,15 @@ type treePlace struct {
 	path   string // "" is the root
 }
 
-// rememberTree notes that a result has the id of a tree, or that it may have.
+// rememberTree records that a result has, or may have, the id of a tree.
 func (v *visit) rememberTree(commit git.ID, path string, tree git.ID) {
 	if len(path) <= maxHandedPath {
 		v.trees.Put(treeKey{v.name(), tree}, treePlace{commit, path}, 1)
 	}
 }
 
-// treeByID finds the folder that a tree's id was handed out for. A tree that no
-// result had is that of the default branch, or none.
+// treeByID finds the folder with a tree's id. A tree that no result had must be that of the default
+// branch.
 func (v *visit) treeByID(ctx context.Context, id string) (at found, path string, ok bool, err error) {
 	tree, err := git.ParseID(id)
 	if err != nil {
@@ -61,7 +60,7 @@ func (v *visit) treeByID(ctx context.Context, id string) (at found, path string,
 	return at, place.path, true, nil
 }
 
-// gone takes what is not there, or no longer, for no error.
+// gone returns nil for errors about absent objects.
 func gone(err error) error {
 	if isAbsent(err) {
 		return nil

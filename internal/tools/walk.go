@@ -9,28 +9,26 @@ import (
 )
 
 const (
-	// maxWalkedEntries bounds the entries that one call looks at, and
-	// maxWalkedFolders those that it goes into: about twice those of the largest
-	// public repositories, and seconds of work. Folders that are there many
-	// times are counted each time.
+	// maxWalkedEntries and maxWalkedFolders bound the entries and folders that one call visits:
+	// about twice those of the largest public repositories, and seconds of work. Repeated folders
+	// count each time.
 	maxWalkedEntries = 1_000_000
 	maxWalkedFolders = 100_000
-	// maxWalkedBytes bounds the paths that one call makes: there can be names of
-	// megabytes, and deep folders.
+	// maxWalkedBytes bounds the paths that one call builds: names can have megabytes, and folders
+	// can be deep.
 	maxWalkedBytes = 512 << 20
 )
 
-// errStopped says that a tree is larger than a call may look at.
+// errStopped means that a tree is larger than a call may walk.
 var errStopped = errors.New("the tree is too large to be walked")
 
-// entry is a file or folder with its path from the root.
 type entry struct {
 	path string
 	git.TreeEntry
 }
 
-// walk shows the entries below a folder in git's order until show has enough; when it is
-// recursive, each folder before what it has.
+// walk shows the entries below a folder in git's order until show returns false. A recursive walk
+// shows each folder before its contents.
 func (v *visit) walk(ctx context.Context, folder entry, recursive bool, show func(e entry) (goOn bool)) error {
 	entries, folders, bytes := 0, 0, 0
 	list := func(id git.ID) ([]git.TreeEntry, error) {
@@ -70,7 +68,7 @@ func (v *visit) walk(ctx context.Context, folder entry, recursive bool, show fun
 	return nil
 }
 
-// noteStopped turns errStopped into a note: what was found until then is shown.
+// noteStopped turns errStopped into a note, so that partial results are shown.
 func noteStopped(r *result, err error) error {
 	if !errors.Is(err, errStopped) {
 		return err
@@ -81,8 +79,7 @@ func noteStopped(r *result, err error) error {
 	return nil
 }
 
-// entryOf finds the commit of a revision, and in it the entry of a path as it was
-// written.
+// entryOf finds the commit of a revision, and in it the entry of a path as the caller wrote it.
 func (v *visit) entryOf(ctx context.Context, of revision, path string) (at found, e entry, err error) {
 	if at, err = v.commit(ctx, of); err != nil {
 		return at, e, err
@@ -95,8 +92,8 @@ func (v *visit) entryOf(ctx context.Context, of revision, path string) (at found
 	return at, e, err
 }
 
-// lookup finds the entry of a path at a commit. When there is none the error
-// names paths that end alike.
+// lookup finds the entry of a path at a commit. The error for a missing one suggests paths with the
+// same ending.
 func (v *visit) lookup(ctx context.Context, at found, path string) (entry, error) {
 	e, err := v.snapshot.Lookup(at.Tree, path)
 	if isAbsent(err) {

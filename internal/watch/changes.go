@@ -12,18 +12,18 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// sweepEvery is how often sessions that did not come back are looked for.
+// sweepEvery is the interval at which abandoned sessions are removed.
 const sweepEvery = time.Minute
 
-// unclearEvery is how often it is looked again at repositories whose state could
-// not be told: a mirror in the middle of a change, or a damaged one.
+// unclearEvery is the interval at which repositories with an unclear state are read again: mirrors
+// during a change, and damaged ones.
 const unclearEvery = 2 * time.Second
 
-// Run tells subscribers of changes until ctx ends. It runs once.
+// Run notifies subscribers of changes until ctx ends. It runs once.
 func (s *Subscriptions) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { s.watcher.Run(ctx, s.look) })
+	running.Go(func() { s.watcher.Run(ctx, s.markDirty) })
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
 	names, swept, cleared := s.catalogue.Names(), time.Now(), time.Now()
@@ -47,16 +47,16 @@ func (s *Subscriptions) Run(ctx context.Context) {
 			}
 			if now.Sub(cleared) > unclearEvery {
 				cleared = now
-				s.lookAgain()
+				s.retryUnclear()
 			}
 		}
-		s.lookAtDirty(ctx)
+		s.compareDirty(ctx)
 		s.deliver()
 	}
 }
 
-// look has the subscriptions of repositories compared soon.
-func (s *Subscriptions) look(names []string) {
+// markDirty schedules a comparison of the subscriptions of repositories.
+func (s *Subscriptions) markDirty(names []string) {
 	s.mu.Lock()
 	for _, name := range names {
 		s.dirty[name] = true
@@ -68,16 +68,16 @@ func (s *Subscriptions) look(names []string) {
 	}
 }
 
-// lookAgain is for those that it was not clear for.
-func (s *Subscriptions) lookAgain() {
+// retryUnclear schedules repositories with an unclear state.
+func (s *Subscriptions) retryUnclear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.Copy(s.dirty, s.unclear)
 	clear(s.unclear)
 }
 
-// listChanged follows repositories that came or went. Who may know of none of them is
-// told nothing.
+// listChanged handles added and removed repositories. A client that may read none of them gets no
+// notification.
 func (s *Subscriptions) listChanged(before, now []string) {
 	moved := slices.Concat(without(before, now), without(now, before))
 	s.mu.Lock()
@@ -90,7 +90,7 @@ func (s *Subscriptions) listChanged(before, now []string) {
 	s.rebind()
 }
 
-// without returns the names of a list that another one, which is sorted, lacks.
+// without returns the names of a list that are not in other, which is sorted.
 func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool {
 		_, both := slices.BinarySearch(other, name)
@@ -98,11 +98,11 @@ func without(list, other []string) []string {
 	})
 }
 
-// Reconsider says that the rules of what may be read have changed: subscriptions of
-// what may no longer be read become those of nothing, as if it had been deleted.
+// Reconsider announces that the access rules have changed. A subscription whose resource became
+// unreadable continues as if the resource had been deleted.
 func (s *Subscriptions) Reconsider() { s.reconsider.Store(true) }
 
-// rulesChanged compares what each client may know of with what it was before.
+// rulesChanged compares the repositories visible to each client with those before.
 func (s *Subscriptions) rulesChanged() {
 	s.mu.Lock()
 	for _, c := range s.clients {
@@ -116,7 +116,7 @@ func (s *Subscriptions) rulesChanged() {
 	s.rebind()
 }
 
-// rebind gives each subscription the repository that its URI now names.
+// rebind binds each subscription to the repository that its URI names now.
 func (s *Subscriptions) rebind() {
 	type move struct {
 		sub  *subscription
@@ -154,7 +154,7 @@ func (s *Subscriptions) rebind() {
 	}
 }
 
-// repositoryOf a subscription, as its client may know of it, or nil.
+// repositoryOf returns the repository of a subscription if it is visible to the client, else nil.
 func (s *Subscriptions) repositoryOf(sub *subscription) *repos.Repository {
 	path, err := resources.PathOf(sub.uri)
 	if err != nil {
@@ -167,15 +167,15 @@ func (s *Subscriptions) repositoryOf(sub *subscription) *repos.Repository {
 	return repository
 }
 
-// lookAtDirty compares what is watched of repositories that may have changed.
-func (s *Subscriptions) lookAtDirty(ctx context.Context) {
+// compareDirty compares the subscriptions of repositories that may have changed.
+func (s *Subscriptions) compareDirty(ctx context.Context) {
 	s.mu.Lock()
 	names := slices.Collect(maps.Keys(s.dirty))
 	unbound := s.dirty[""]
 	clear(s.dirty)
 	s.mu.Unlock()
 	if unbound {
-		// The repository may have come while the subscription was being made.
+		// A repository may have appeared while the subscription was being made.
 		s.rebind()
 	}
 	lookAtEach(names, func(name string) {
@@ -189,7 +189,7 @@ func (s *Subscriptions) lookAtDirty(ctx context.Context) {
 	})
 }
 
-// compare looks once at a repository, and finds who is to be told of what.
+// compare reads a repository once, and queues the notifications of its subscribers.
 func (s *Subscriptions) compare(ctx context.Context, name string) {
 	s.mu.Lock()
 	before := make(map[*subscription]state, len(s.byRepository[name]))

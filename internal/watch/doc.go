@@ -1,29 +1,26 @@
-// Package watch tells clients when resources changed.
+// Package watch notifies clients when resources change.
 //
 // # Order of use
 //
-// Make [Subscriptions] with [New] and keep [Subscriptions.Run] going. A session
-// may [Subscriptions.Subscribe] whether or not somebody listens for it: between
-// [Subscriptions.Connect] and [Subscriptions.Disconnect] it is told, and afterwards
-// of what it missed. What lasts only as long as somebody listens is a session of
+// Create [Subscriptions] with [New] and keep [Subscriptions.Run] running. A session may
+// [Subscriptions.Subscribe] with or without an open stream: it is notified between
+// [Subscriptions.Connect] and [Subscriptions.Disconnect], and gets missed changes at its next
+// Connect. A subscription that lives only as long as its stream is a session of
 // [Subscriptions.Open].
 //
 // # Promises
 //
-// A change after a subscription is never missed: where the kernel tells of
-// changes, they are reported within a fraction of a second; and all repositories
-// are looked at regularly all the same, since a network file system tells nothing.
-// Where the kernel does not help (a network file system, no watches left, switched
-// off) that is done twice a second, else every ten seconds.
+// A change after a subscription is never missed. Where the kernel reports file changes,
+// notifications follow within a fraction of a second. All repositories are also polled, because a
+// network file system reports nothing: twice a second without the kernel's help (a network file
+// system, no watches left, switched off), else every ten seconds.
 //
-// Changes in quick succession are reported once, when it is quiet again, but
-// not later than 700 ms after the first. Nobody waits for a client: what it has no
-// room for is kept, once per resource.
+// Rapid changes are reported once, after they have ended, but at most 700 ms after the first. A
+// slow client blocks no other: its notifications are queued, one per resource.
 //
 // # Limits
 //
-// Subscriptions are counted ([Options]). While refs do not change only files are
-// looked at, never read: their names, sizes, times and inodes. A repository with
-// so many loose refs that this takes long is looked at less often, so that it takes
-// no more than a twentieth of the time.
+// The number of subscriptions is limited ([Options]). While refs do not change, polling reads only
+// file metadata: names, sizes, times and inodes. A repository whose loose refs make that slow is
+// polled less often, so that polling takes at most a twentieth of the time.
 package watch

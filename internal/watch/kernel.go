@@ -12,8 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// open asks the kernel for notifications. What was added before is armed when it is
-// looked at next.
+// open requests notifications from the kernel. Earlier repositories are armed at their next poll.
 func (w *refWatcher) open() (<-chan fsnotify.Event, <-chan error) {
 	if w.options.NoEvents {
 		return nil, nil
@@ -45,8 +44,8 @@ func (w *refWatcher) close() {
 	}
 }
 
-// note takes an event: something happened in a folder, or to it. It reports
-// whether that is of a repository that is watched.
+// note handles an event in a folder, or of the folder itself. It reports whether the event belongs
+// to a watched repository.
 func (w *refWatcher) note(event fsnotify.Event) bool {
 	if event.Op == fsnotify.Chmod {
 		return false
@@ -56,7 +55,7 @@ func (w *refWatcher) note(event fsnotify.Event) bool {
 	self := w.folders[event.Name]
 	w.mu.Unlock()
 	if self != nil && event.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
-		// The kernel does not watch it any more; one of the same name may come.
+		// The kernel has dropped the watch; a folder of the same name may appear.
 		self.mu.Lock()
 		w.disarm(self, func(folder string) bool { return folder != event.Name })
 		self.mu.Unlock()
@@ -71,8 +70,7 @@ func (w *refWatcher) note(event fsnotify.Event) bool {
 	return true
 }
 
-// overflow has all repositories looked at, since it is not known of which
-// events were lost.
+// overflow schedules all repositories, because it is unknown which events were lost.
 func (w *refWatcher) overflow(err error) {
 	w.logger.Warn("file notifications were lost; all watched repositories are looked at", "error", err)
 	for _, entry := range w.all() {
@@ -82,8 +80,8 @@ func (w *refWatcher) overflow(err error) {
 	}
 }
 
-// arm has the kernel watch the folders of a stamp, and no others. It reports
-// whether any was new. The caller holds e.mu.
+// arm makes the kernel watch exactly the folders of a stamp. It reports whether any folder is new.
+// The caller holds e.mu.
 func (w *refWatcher) arm(e *watched, stamp repos.RefStamp) (added bool) {
 	wanted := make(map[string]bool, len(stamp.Folders))
 	for _, folder := range stamp.Folders {
@@ -124,8 +122,8 @@ func (w *refWatcher) armFolder(e *watched, events *fsnotify.Watcher, folder stri
 	return nil
 }
 
-// refused says once that the kernel does not help: most likely the user's
-// watches are used up. A folder that is gone again is no reason.
+// refused logs once that the kernel refuses watches: most likely the user's watches are used up. A
+// deleted folder is no refusal.
 func (w *refWatcher) refused(err error) {
 	w.mu.Lock()
 	first := !w.reported && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fsnotify.ErrClosed)
@@ -138,8 +136,7 @@ func (w *refWatcher) refused(err error) {
 	}
 }
 
-// disarm ends the watching of folders, except those to keep. The caller holds
-// e.mu.
+// disarm ends the watches of folders except those to keep. The caller holds e.mu.
 func (w *refWatcher) disarm(e *watched, keep func(folder string) bool) {
 	w.arming.Lock()
 	defer w.arming.Unlock()
@@ -149,12 +146,12 @@ func (w *refWatcher) disarm(e *watched, keep func(folder string) bool) {
 		}
 		w.mu.Lock()
 		events, own := w.events, w.folders[folder] == e
-		if own { // and not that of one that was added since e was removed
+		if own { // not that of a repository added after e was removed
 			delete(w.folders, folder)
 		}
 		w.mu.Unlock()
 		if own && events != nil {
-			// It fails for what is gone, which is what is wanted.
+			// Remove fails for a deleted folder, which has no watch.
 			_ = events.Remove(folder)
 		}
 		return true

@@ -2,8 +2,8 @@ package watch
 
 import "golang.org/x/sys/unix"
 
-// localTypes are file systems on which nobody else writes, so that the kernel
-// knows of every change (statfs(2)).
+// localTypes are file systems that only this machine writes to, so that the kernel knows every
+// change (statfs(2)).
 var localTypes = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC:  true, // ext2 and ext3 as well
 	unix.XFS_SUPER_MAGIC:   true,
@@ -13,8 +13,8 @@ var localTypes = map[int64]bool{
 	0x2fc12fc1:             true, // ZFS, which is not part of Linux
 }
 
-// isLocal reports whether the kernel tells of all changes in a folder. Those of
-// an overlay's lower layers it does not know.
+// isLocal reports whether the kernel reports all changes in a folder. For an overlay it does not:
+// the kernel does not see changes in lower layers.
 func isLocal(folder string) bool {
 	var stat unix.Statfs_t
 	//nolint:unconvert // not of the same type everywhere

@@ -2,6 +2,6 @@
 
 package watch
 
-// isLocal trusts no kernel of which it is not known what it tells: looking
-// regularly is right everywhere.
+// isLocal returns false: it is unknown which changes other kernels report, and polling is right
+// everywhere.
 func isLocal(string) bool { return false }

@@ -11,29 +11,28 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// state is what a subscriber was last told of, or saw, of a resource.
+// state is the last state of a resource that a subscriber knows.
 type state struct {
-	// basis is what the state was read from: while it is the same, nothing has
-	// to be read again.
+	// basis identifies the source of the state: while it is unchanged, nothing has to be read
+	// again.
 	basis string
-	// text is another one when the resource changed. It is "" for what cannot be
-	// found, so that coming and going are changes as well.
+	// text differs if and only if the resource changed. It is "" for a missing resource, so that
+	// creation and deletion are changes as well.
 	text string
 }
 
-// observation reads the states of resources of one repository at one moment: its
-// refs once, and objects only for what may have changed. Close it.
+// observation reads the states of a repository's resources at one moment: its refs once, and
+// objects only for resources that may have changed. Close it.
 type observation struct {
 	logger     *slog.Logger
 	name       string
 	repository *repos.Repository
 	tips       *git.Tips
-	snapshot   *git.Snapshot // opened when it is needed
+	snapshot   *git.Snapshot // opened on demand
 	seen       map[string]*observedResource
-	absent     error // why there is nothing to be seen
+	absent     error // why the repository cannot be read
 }
 
-// observedResource is one resource in an observation.
 type observedResource struct {
 	resource resources.Resource
 	basis    string
@@ -42,7 +41,7 @@ type observedResource struct {
 	err      error
 }
 
-// observe looks at the repository as the catalogue knows it.
+// observe begins an observation of a repository.
 func (s *Subscriptions) observe(name string) *observation {
 	g := &observation{logger: s.logger, name: name, seen: make(map[string]*observedResource)}
 	if g.repository, g.absent = s.catalogue.Known(name); g.absent == nil {
@@ -51,7 +50,6 @@ func (s *Subscriptions) observe(name string) *observation {
 	return g
 }
 
-// Close releases the repository.
 func (g *observation) Close() {
 	if g.snapshot == nil {
 		return
@@ -61,10 +59,10 @@ func (g *observation) Close() {
 	}
 }
 
-// LongestRepository implements [resources.Namespace]: there is one.
+// LongestRepository implements [resources.Namespace] for the one repository.
 func (g *observation) LongestRepository(path string) (name, rest string, err error) {
 	rest, ok := strings.CutPrefix(path, g.name)
-	rest = strings.TrimPrefix(rest, ".git") // as the catalogue takes it
+	rest = strings.TrimPrefix(rest, ".git") // as in the catalogue
 	if !ok || rest != "" && rest[0] != '/' {
 		return "", "", fmt.Errorf("repository: %w", git.ErrNotFound)
 	}
@@ -76,10 +74,10 @@ func (g *observation) LongestRef(_, prefix, p, marker string) (name, rest string
 	return g.tips.LongestRef(prefix, p, marker)
 }
 
-// state of a resource, given that it was before. Only who may know of the repository
-// is bound to it, and so asks. An error means that the state cannot be told now.
+// state returns the current state of a resource, given the previous one. Only subscriptions of
+// clients that may read the repository call it. An error means that the state is unclear.
 func (g *observation) state(ctx context.Context, uri string, before state) (state, error) {
-	o := g.look(uri)
+	o := g.resourceOf(uri)
 	switch {
 	case resources.IsAbsence(o.err):
 		return state{}, nil
@@ -103,7 +101,7 @@ func (g *observation) state(ctx context.Context, uri string, before state) (stat
 	}
 }
 
-func (g *observation) look(uri string) *observedResource {
+func (g *observation) resourceOf(uri string) *observedResource {
 	if o := g.seen[uri]; o != nil {
 		return o
 	}
@@ -117,14 +115,13 @@ func (g *observation) look(uri string) *observedResource {
 	return o
 }
 
-// basis is what the state of a resource depends on, of the refs. That an archive
-// with content of git-lfs or of other repositories depends on more is not
-// noticed.
+// basis returns the refs that a resource depends on. For an archive with content of Git LFS or of
+// other repositories that is incomplete: changes of this content go unnoticed.
 func (g *observation) basis(r resources.Resource) string {
 	switch r.Kind {
 	case resources.Card, resources.Refs:
 		return g.tips.State() + " " + g.repository.Description()
-	case resources.Signature: // is a note
+	case resources.Signature: // a signature is a note
 		return g.tips.State()
 	case resources.Archive, resources.Checksum:
 		if r.Options.Base != "" {
@@ -134,9 +131,8 @@ func (g *observation) basis(r resources.Resource) string {
 	return g.tip(r.Revision)
 }
 
-// tip is the object that a revision names, looked up in the order of
-// [git.Snapshot.Resolve]; for an id, which may be served or not, the state of
-// all refs.
+// tip returns the object that a revision names, in the lookup order of [git.Snapshot.Resolve].
+// For an id, which may or may not be served, it returns the state of all refs.
 func (g *observation) tip(revision string) string {
 	if revision == "" {
 		revision = "HEAD"

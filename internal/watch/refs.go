@@ -15,43 +15,42 @@ import (
 )
 
 const (
-	// lookEvery is how often repositories are looked at of whose changes the
-	// kernel does not tell: together with settle it is well below a second.
+	// lookEvery is the polling interval without the kernel's help: together with settle it is well
+	// below a second.
 	lookEvery = 500 * time.Millisecond
-	// confirmEvery is how often the others are: the kernel may be wrong about
-	// file systems that it shares with other machines.
+	// confirmEvery is the polling interval with the kernel's help, which may miss changes in file
+	// systems shared with other machines.
 	confirmEvery = 10 * time.Second
-	// costShare bounds the time that looking takes: a repository is left alone
-	// for so many times as long as the last look at it took.
+	// costShare bounds the time of polling: after a poll, a repository rests for so many times its
+	// duration.
 	costShare = 20
 
-	// settle is for how long nothing happens at the end of a push: git writes
-	// refs one by one, some ten thousand in a second.
+	// settle is the pause that ends a push: git writes refs one by one, some ten thousand per
+	// second.
 	settle = 100 * time.Millisecond
-	// patience bounds the wait for that, so that a change is reported within a
-	// second however long others follow it.
+	// patience bounds the wait for that pause, so that a change is reported within a second even if
+	// others follow.
 	patience = 700 * time.Millisecond
 
-	// lookers is how many repositories are looked at at once: a slow disk of
-	// one must not hold up all.
+	// lookers is the number of repositories polled in parallel: one slow disk must not delay all
+	// others.
 	lookers = 4
 )
 
-// refWatcher knows the repositories that are watched. It may be used by any number
-// of goroutines.
+// refWatcher watches the refs of repositories. It is safe for concurrent use.
 type refWatcher struct {
 	options Options
 	logger  *slog.Logger
-	started chan struct{} // there is something to watch
-	arming  sync.Mutex    // the kernel's watches and folders change together
+	started chan struct{} // receives when there is something to watch
+	arming  sync.Mutex    // serializes changes of the kernel's watches and of folders
 
 	mu       sync.Mutex
 	watched  map[string]*watched // by the repository's name
 	folders  map[string]*watched // by path
-	events   *fsnotify.Watcher   // nil while there are none
-	reported bool                // that the kernel grants no more watches
+	events   *fsnotify.Watcher   // nil without notifications
+	reported bool                // the refusal of watches was logged
 
-	// watchFolder asks the kernel for one watch; tests have it refuse.
+	// watchFolder requests one watch from the kernel; tests replace it.
 	watchFolder func(events *fsnotify.Watcher, folder string) error
 }
 
@@ -62,17 +61,17 @@ type watched struct {
 
 	mu         sync.Mutex
 	repository *repos.Repository
-	seen       [sha256.Size]byte // stamp of the last look
-	told       [sha256.Size]byte // stamp when it was last reported
-	folders    map[string]bool   // that the kernel watches
-	trusted    bool              // the kernel tells of all changes
+	seen       [sha256.Size]byte // stamp of the last poll
+	told       [sha256.Size]byte // stamp of the last report
+	folders    map[string]bool   // watched by the kernel
+	trusted    bool              // the kernel reports all changes
 	removed    bool
-	due        time.Time // of the next look without an event
-	first      time.Time // of the changes that were not reported yet; zero: there are none
+	due        time.Time // time of the next poll without an event
+	first      time.Time // time of the first unreported change; zero: none
 	last       time.Time
 }
 
-// newRefWatcher makes one; of the options it has NoEvents and Logger.
+// newRefWatcher uses the options NoEvents and Logger.
 func newRefWatcher(options Options) *refWatcher {
 	return &refWatcher{
 		options: options, logger: options.Logger, started: make(chan struct{}, 1),
@@ -93,10 +92,10 @@ func (w *refWatcher) Add(repository *repos.Repository) {
 	entry.users++
 	w.mu.Unlock()
 	if isNew {
-		w.look(entry)
+		w.takeStamp(entry)
 		entry.told, entry.first = entry.seen, time.Time{}
 	} else {
-		entry.mu.Lock() // until the first look is done
+		entry.mu.Lock() // until the first poll is done
 	}
 	entry.mu.Unlock()
 	select {
@@ -121,11 +120,11 @@ func (w *refWatcher) Remove(name string) {
 	w.mu.Unlock()
 	entry.mu.Lock()
 	defer entry.mu.Unlock()
-	entry.removed = true // a round may have it in hand
+	entry.removed = true // a concurrent round may still use it
 	w.disarm(entry, nil)
 }
 
-// Len is the number of repositories that are watched.
+// Len returns the number of watched repositories.
 func (w *refWatcher) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,7 +138,7 @@ func (w *refWatcher) Run(ctx context.Context, changed func(names []string)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	pending := false
-	// soon has the next round come as soon as a change may be reported.
+	// soon schedules the next round for the moment when a change may be reported.
 	soon := func() {
 		if !pending {
 			pending = true
@@ -170,7 +169,7 @@ func (w *refWatcher) Run(ctx context.Context, changed func(names []string)) {
 	}
 }
 
-// pause until the next round. Without repositories there is none.
+// pause returns the time until the next round. Without repositories there is none.
 func (w *refWatcher) pause(pending bool) time.Duration {
 	switch {
 	case w.Len() == 0:
@@ -182,8 +181,8 @@ func (w *refWatcher) pause(pending bool) time.Duration {
 	}
 }
 
-// round looks at what is due, and returns what has come to rest since it
-// changed, and whether there are changes that have not.
+// round polls due repositories. It returns those whose changes have ended, and whether others are
+// still changing.
 func (w *refWatcher) round(now time.Time) (names []string, pending bool) {
 	due := slices.DeleteFunc(w.all(), func(e *watched) bool { return !e.isDue(now) })
 	var mu sync.Mutex
@@ -199,7 +198,7 @@ func (w *refWatcher) round(now time.Time) (names []string, pending bool) {
 	return names, pending
 }
 
-// lookAtEach returns when all are looked at, so many at once.
+// lookAtEach calls look in parallel, for at most lookers items at a time.
 func lookAtEach[T any](list []T, look func(T)) {
 	var running sync.WaitGroup
 	slots := make(chan struct{}, lookers)
@@ -213,21 +212,20 @@ func lookAtEach[T any](list []T, look func(T)) {
 	running.Wait()
 }
 
-// all lists what is watched.
 func (w *refWatcher) all() []*watched {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Values(w.watched))
 }
 
-// isDue reports whether a repository has to be looked at.
+// isDue reports whether a repository has to be polled.
 func (e *watched) isDue(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.first.IsZero() || !now.Before(e.due)
 }
 
-// step looks at a repository that is due, and decides whether to report it.
+// step polls a due repository, and decides whether to report it.
 func (w *refWatcher) step(e *watched) (report, pending bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -240,8 +238,8 @@ func (w *refWatcher) step(e *watched) (report, pending bool) {
 		return false, true
 	}
 	before := e.seen
-	// Where the kernel tells of changes, what is seen now it told of.
-	if w.look(e); e.seen != before && (!resting || !e.trusted) {
+	// For a trusted repository, the kernel already reported what is seen now.
+	if w.takeStamp(e); e.seen != before && (!resting || !e.trusted) {
 		e.touch(time.Now())
 		resting = false
 	}
@@ -256,7 +254,7 @@ func (w *refWatcher) step(e *watched) (report, pending bool) {
 	return report, false
 }
 
-// touch notes a change; the caller holds e.mu.
+// touch records a change; the caller holds e.mu.
 func (e *watched) touch(now time.Time) {
 	if e.first.IsZero() {
 		e.first = now
@@ -264,12 +262,11 @@ func (e *watched) touch(now time.Time) {
 	e.last = now
 }
 
-// look takes the stamp of a repository, and has the kernel watch the folders
-// that are new: what changes in them before that is in the stamp taken after
-// it. The caller holds e.mu.
-func (w *refWatcher) look(e *watched) {
+// takeStamp takes the stamp of a repository, and makes the kernel watch new folders. Changes in these
+// before the watch are in the stamp that is taken after it. The caller holds e.mu.
+func (w *refWatcher) takeStamp(e *watched) {
 	start := time.Now()
-	const folderRaces = 3 // folders that come meanwhile; the next look finds more
+	const folderRaces = 3 // rounds for folders that appear meanwhile; the next poll finds more
 	for range folderRaces {
 		stamp := e.repository.RefStamp()
 		e.seen = stamp.Sum

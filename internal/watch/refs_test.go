@@ -116,7 +116,7 @@ func TestTouchedRefsAreReported(t *testing.T) {
 			id := strings.TrimSpace(read(t, filepath.Join(one.Dir, "refs/heads/main")))
 			s.Add(s.get("two"))
 			s.Add(s.get("one"))
-			write(t, one.Dir, "refs/heads/before", id) // nobody runs yet
+			write(t, one.Dir, "refs/heads/before", id) // before Run
 			stop := s.run()
 			s.expect("one")
 			for _, file := range []string{"refs/heads/main2", "refs/heads/new/deep/branch", "refs/tags/v1",

@@ -10,39 +10,38 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// Change is what a client is told of.
+// Change is a notification to a client.
 type Change struct {
 	// URI of a resource as the client wrote it; "" for the list of repositories.
 	URI string
 }
 
-// Send queues what a client is to be told without waiting; when it fails it is
-// tried again later.
+// Send queues a notification without blocking. A failed notification is sent again later.
 type Send func(Change) error
 
-// client is a session, or a stream, which is a session that nobody comes back to. It is
-// guarded by Subscriptions.mu, all but its key.
+// client is a session, or a single stream that cannot be resumed. All but its key is guarded by
+// Subscriptions.mu.
 type client struct {
 	key string // in Subscriptions.clients
-	// principal is whose rights count, and listed what they saw of the list of
-	// repositories when the rules were last considered.
+	// principal defines the client's rights. listed are the repositories that were visible to it
+	// when the rules were last considered.
 	principal access.Principal
 	listed    repos.View
-	// send is nil while nobody listens.
+	// send is nil while no stream is connected.
 	send Send
-	// lists says whether the client wants to know of changes of the list.
+	// lists requests notifications of changes to the list.
 	lists bool
 
 	subscriptions map[string]*subscription // by URI
-	pending       []*subscription          // in the order in which they changed
-	listChanged   bool                     // the client is to be told
-	gone          time.Time                // since when nobody listens for a session; zero: somebody does
+	pending       []*subscription          // in the order of their changes
+	listChanged   bool                     // a notification is pending
+	gone          time.Time                // when the session lost its stream; zero: connected
 	ended         bool
 }
 
-// Open makes a session of one stream, which watches resources, and the list of
-// repositories if lists is set. Refused are those of the URIs that cannot be watched, and
-// why. Connect has it told of changes, those since Open included; Forget has to follow.
+// Open creates a session for one stream, which watches resources, and the list of repositories if
+// lists is set. refused maps URIs that cannot be watched to the reason. Connect starts
+// notifications, including changes since Open. The caller must call Forget.
 func (s *Subscriptions) Open(
 	ctx context.Context, address string, uris []string, lists bool,
 ) (session string, refused map[string]error) {
@@ -54,7 +53,7 @@ func (s *Subscriptions) Open(
 	return c.key, s.add(ctx, func() *client { return c }, address, uris)
 }
 
-// newClient makes a client for the principal of a context. The caller holds s.mu.
+// newClient creates a client for the principal of a context. The caller holds s.mu.
 func (s *Subscriptions) newClient(ctx context.Context, key string) *client {
 	c := &client{
 		key: key, principal: access.PrincipalOf(ctx), listed: s.catalogue.For(ctx),
@@ -64,9 +63,8 @@ func (s *Subscriptions) newClient(ctx context.Context, key string) *client {
 	return c
 }
 
-// ofSession finds the client of a session, or makes it. The rights of the principal
-// are those that he came with last. The caller holds s.mu, and has the client
-// released when it adds nothing to it.
+// ofSession returns or creates the client of a session. Its rights are those of the principal's
+// last request. The caller holds s.mu, and releases the client if it adds nothing to it.
 func (s *Subscriptions) ofSession(ctx context.Context, session string) *client {
 	c := s.clients[session]
 	if c == nil {
@@ -77,9 +75,8 @@ func (s *Subscriptions) ofSession(ctx context.Context, session string) *client {
 	return c
 }
 
-// Connect has a session told of changes from now on, those that it missed
-// included. A session is that of one principal: who names it puts his id into the
-// name.
+// Connect starts notifications of a session, including missed ones. A session belongs to one
+// principal: the caller includes the principal's id in the session's name.
 func (s *Subscriptions) Connect(ctx context.Context, session string, send Send) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +84,8 @@ func (s *Subscriptions) Connect(ctx context.Context, session string, send Send) 
 	c.send, c.gone = send, time.Time{}
 }
 
-// Disconnect says that nobody listens for a session any more. What it watches
-// stays for a while: who connects again gets what was missed.
+// Disconnect ends notifications of a session. Its subscriptions stay for a while, so that a client
+// that reconnects gets missed changes.
 func (s *Subscriptions) Disconnect(session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +95,7 @@ func (s *Subscriptions) Disconnect(session string) {
 	}
 }
 
-// Forget ends all that a session watches.
+// Forget ends all subscriptions of a session.
 func (s *Subscriptions) Forget(session string) {
 	s.mu.Lock()
 	var unwatched []string
@@ -109,9 +106,8 @@ func (s *Subscriptions) Forget(session string) {
 	s.unwatch(unwatched...)
 }
 
-// release forgets a session that has neither a stream nor a subscription: its
-// id is signed, and says all that is needed when it comes back. The caller holds
-// s.mu.
+// release forgets a session without a stream and without subscriptions: its id is signed, and
+// contains everything needed when the client comes back. The caller holds s.mu.
 func (s *Subscriptions) release(c *client) {
 	if len(c.subscriptions) == 0 && !c.gone.IsZero() {
 		s.removeClient(c)
@@ -124,8 +120,8 @@ func (s *Subscriptions) removeClient(c *client) {
 	delete(s.waiting, c)
 }
 
-// forgetClient ends all that a client watches and returns the repositories for unwatch.
-// The caller holds s.mu.
+// forgetClient ends all subscriptions of a client and returns the repositories for unwatch. The
+// caller holds s.mu.
 func (s *Subscriptions) forgetClient(c *client) (unwatched []string) {
 	for _, sub := range c.subscriptions {
 		unwatched = append(unwatched, s.end(sub))
@@ -134,10 +130,9 @@ func (s *Subscriptions) forgetClient(c *client) (unwatched []string) {
 	return unwatched
 }
 
-// evict makes room for another subscription by forgetting the session that has
-// been without a stream for longest, and returns what is for unwatch. Such a session
-// learns nothing of it: when its client comes back, it subscribes again, as after
-// the grace. The caller holds s.mu.
+// evict makes room for another subscription: it forgets the session that has been without a stream
+// for longest, and returns the repositories for unwatch. The client of such a session subscribes
+// again when it comes back, as after the grace period. The caller holds s.mu.
 func (s *Subscriptions) evict(except *client) (unwatched []string) {
 	var oldest *client
 	for _, c := range s.clients {
@@ -151,7 +146,7 @@ func (s *Subscriptions) evict(except *client) (unwatched []string) {
 	return s.forgetClient(oldest)
 }
 
-// sweep forgets sessions that did not come back.
+// sweep forgets sessions whose grace period has passed.
 func (s *Subscriptions) sweep(now time.Time) {
 	s.mu.Lock()
 	var unwatched []string
@@ -164,7 +159,7 @@ func (s *Subscriptions) sweep(now time.Time) {
 	s.unwatch(unwatched...)
 }
 
-// updated has a client told of a resource. The caller holds s.mu.
+// updated queues a notification about a resource. The caller holds s.mu.
 func (s *Subscriptions) updated(sub *subscription) {
 	if !sub.pending {
 		sub.pending = true
@@ -173,7 +168,7 @@ func (s *Subscriptions) updated(sub *subscription) {
 	s.waiting[sub.client] = true
 }
 
-// announce has a client told that the list changed. The caller holds s.mu.
+// announce queues a notification about the list. The caller holds s.mu.
 func (s *Subscriptions) announce(c *client) {
 	if c.lists {
 		c.listChanged = true
@@ -181,13 +176,13 @@ func (s *Subscriptions) announce(c *client) {
 	}
 }
 
-// view is what a principal may know of as the rules are now.
+// view returns what a principal may read under the current rules.
 func (s *Subscriptions) view(p access.Principal) repos.View {
 	return s.catalogue.For(access.WithPrincipal(context.Background(), p))
 }
 
-// deliver tells waiting clients what they do not know. What a client's queue
-// has no room for stays, once per resource, and is tried again; nobody waits.
+// deliver sends pending notifications. Those that do not fit a client's queue stay pending, one per
+// resource; deliver never blocks.
 func (s *Subscriptions) deliver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,8 +193,8 @@ func (s *Subscriptions) deliver() {
 	}
 }
 
-// flush sends what is pending, and reports whether that was all. Of a repository that
-// the client may no longer know of nothing is sent, not even what came before that.
+// flush sends pending notifications, and reports whether all were sent. It sends nothing about a
+// repository that the client may no longer read, not even earlier changes.
 func (c *client) flush(view repos.View) bool {
 	if c.listChanged {
 		if c.send(Change{}) != nil {

@@ -235,7 +235,7 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 			t.Fatalf("%v: %v", c, err)
 		}
 	}
-	// An address has a half of all, whoever else watches nothing.
+	// An address has half of all subscriptions, even without other clients.
 	if err := subscribe("e", "10.0.0.1", branchURI); err == nil || watched() != "a1b1c1d1" {
 		t.Errorf("the third of an address: %v, %s", err, watched())
 	}

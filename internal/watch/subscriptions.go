@@ -17,76 +17,70 @@ import (
 )
 
 const (
-	// defaultSessionSubscriptions bounds the resources that one session or one
-	// stream may watch: each costs a look when its repository changes.
+	// defaultSessionSubscriptions bounds the resources that one session or stream may watch: each
+	// is read when its repository changes.
 	defaultSessionSubscriptions = 100
-	// defaultTotalSubscriptions bounds those of all clients, at about 500 bytes
-	// each with URIs of usual length and 5 KB with the longest, and the
-	// repositories that are watched.
+	// defaultTotalSubscriptions bounds the subscriptions of all clients, at about 500 bytes each
+	// with URIs of usual length and 5 KB with the longest, and the watched repositories.
 	defaultTotalSubscriptions = 10_000
-	// addressShare is the part of all subscriptions, one in so many, that the
-	// clients of one address may have: the rest is left for others. It is a half,
-	// for all clients behind a proxy have one address.
+	// addressShare is the share of all subscriptions, one in so many, that the clients of one
+	// address may have. It is a half, because all clients behind a proxy have one address.
 	addressShare = 2
-	// retryEvery is how often it is tried again to notify clients whose queue
-	// was full, and how often the names of repositories are compared.
+	// retryEvery is the interval at which full queues are tried again and the names of repositories
+	// are compared.
 	retryEvery = 250 * time.Millisecond
-	// sessionGrace is for how long the subscriptions of a session without a
-	// stream are kept: a client that connects again gets what it missed.
+	// sessionGrace is how long a session without a stream keeps its subscriptions: a client that
+	// reconnects gets missed changes.
 	sessionGrace = 5 * time.Minute
 )
 
-// Options bound and steer [Subscriptions]. The Catalogue is required.
+// Options of [Subscriptions]. Catalogue is required.
 type Options struct {
 	Catalogue *repos.Catalogue
-	// PerSession is how many resources one session or stream may watch; 0 means
-	// 100.
+	// PerSession bounds the resources that one session or stream may watch; 0 means 100.
 	PerSession int
-	// Total is how many all clients together may; 0 means 10,000. Those of one
-	// address may have half of them.
+	// Total bounds the subscriptions of all clients; 0 means 10,000. One address may have half of
+	// them.
 	Total int
-	// NoEvents looks at repositories instead of having the kernel tell of
-	// changes.
+	// NoEvents polls repositories without notifications from the kernel.
 	NoEvents bool
 	Logger   *slog.Logger
 }
 
-// Subscriptions tell clients when a resource changed. Repositories that
-// somebody watches are watched once, and looked at when their refs may have
-// changed, however many clients watch them.
+// Subscriptions notify clients of changed resources. A repository is watched once, and read when
+// its refs may have changed, however many clients subscribe.
 type Subscriptions struct {
 	options   Options
 	catalogue *repos.Catalogue
 	logger    *slog.Logger
 	watcher   *refWatcher
-	wake      chan struct{} // there is a dirty repository
+	wake      chan struct{} // receives when a repository is dirty
 
-	reconsider atomic.Bool // the rules of what may be read have changed
+	reconsider atomic.Bool // the access rules have changed
 
 	mu           sync.Mutex
 	clients      map[string]*client // by session, or by the number of a stream
 	streams      int64
 	total        int
 	byAddress    map[string]int                    // counts
-	byRepository map[string]map[*subscription]bool // by name; "" has those of none
-	dirty        map[string]bool                   // repositories to be looked at
-	unclear      map[string]bool                   // those to be looked at again later
-	waiting      map[*client]bool                  // clients that were not told all
+	byRepository map[string]map[*subscription]bool // by name; "" has those without a repository
+	dirty        map[string]bool                   // repositories to compare
+	unclear      map[string]bool                   // repositories to compare again later
+	waiting      map[*client]bool                  // clients with pending notifications
 }
 
-// subscription is one resource that one client watches. It is guarded by
-// Subscriptions.mu.
+// subscription of one client to one resource. It is guarded by Subscriptions.mu.
 type subscription struct {
 	client     *client
-	address    string // of who asked for it, or ""
+	address    string // of the client, or ""
 	uri        string // as the client wrote it
 	repository string
 	state      state
-	pending    bool // the client is to be told
+	pending    bool // a notification is pending
 	ended      bool
 }
 
-// New has nobody told of anything before [Subscriptions.Run].
+// New returns Subscriptions that send nothing before [Subscriptions.Run].
 func New(options Options) *Subscriptions {
 	options.PerSession = cmp.Or(options.PerSession, defaultSessionSubscriptions)
 	options.Total = cmp.Or(options.Total, defaultTotalSubscriptions)
@@ -100,23 +94,23 @@ func New(options Options) *Subscriptions {
 	}
 }
 
-// Count is how many resources are watched, by all clients together.
+// Count returns the number of subscriptions of all clients.
 func (s *Subscriptions) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total
 }
 
-// Subscribe adds a resource to what a session watches; the address is that of its
-// client, or "". What does not exist, to the principal of the context, can be subscribed
-// to: it may come, and whether it exists must not show. The error is a
-// [*BoundError], [ErrCatalogue], [ErrForeign], or one of the URI.
+// Subscribe adds a resource to a session's subscriptions; address is that of its client, or "". A
+// resource that does not exist for the context's principal is accepted: it may appear, and its
+// existence must not leak. The error is a [*BoundError], [ErrCatalogue], [ErrForeign], or one of
+// the URI.
 func (s *Subscriptions) Subscribe(ctx context.Context, session, address, uri string) error {
 	find := func() *client { return s.ofSession(ctx, session) }
 	return s.add(ctx, find, address, []string{uri})[uri]
 }
 
-// Unsubscribe ends that a session watches a resource.
+// Unsubscribe ends a session's subscription to a resource.
 func (s *Subscriptions) Unsubscribe(session, uri string) {
 	s.mu.Lock()
 	var sub *subscription
@@ -129,17 +123,19 @@ func (s *Subscriptions) Unsubscribe(session, uri string) {
 	}
 }
 
-// Bound is one of those of [Options].
+// Bound names one of the bounds of [Options].
 type Bound int
 
-// The bounds.
 const (
+	// PerAddress is the share of one address.
 	PerAddress Bound = iota
+	// PerSession is [Options.PerSession].
 	PerSession
+	// Total is [Options.Total].
 	Total
 )
 
-// BoundError refuses a subscription because so many are the most.
+// BoundError refuses a subscription beyond a bound.
 type BoundError struct {
 	Bound Bound
 	Most  int
@@ -147,15 +143,15 @@ type BoundError struct {
 
 func (e *BoundError) Error() string { return fmt.Sprintf("%d subscriptions are the most", e.Most) }
 
-// ErrCatalogue says that the list of repositories is no resource to subscribe to:
-// all who want to know are told when it changes.
+// ErrCatalogue means that the list of repositories takes no subscriptions: clients request
+// notifications of its changes otherwise.
 var ErrCatalogue = errors.New("the list of repositories is not subscribed to")
 
-// ErrForeign says that a URI is of another scheme: nothing would ever be heard of it.
+// ErrForeign means that a URI has another scheme, whose resources never change here.
 var ErrForeign = errors.New("the resource is of no repository")
 
-// add subscribes a client to what it does not watch already, and returns what
-// was refused and why. find returns the client, with s.mu held.
+// add subscribes a client to further resources, and returns the refused ones with reasons. find
+// returns the client, with s.mu held.
 func (s *Subscriptions) add(
 	ctx context.Context, find func() *client, address string, uris []string,
 ) (refused map[string]error) {
@@ -181,9 +177,8 @@ func (s *Subscriptions) add(
 	return refused
 }
 
-// reserve counts a subscription that is about to be made; nil means that the
-// client has it, or is gone. Nothing was read for it yet: a request has room for
-// thousands.
+// reserve counts a new subscription before anything is read for it, because one request may contain
+// thousands. It returns nil if the client has the subscription already, or is gone.
 func (s *Subscriptions) reserve(find func() *client, uri, address string) (*subscription, error) {
 	var unwatched []string
 	defer func() { s.unwatch(unwatched...) }()
@@ -192,7 +187,7 @@ func (s *Subscriptions) reserve(find func() *client, uri, address string) (*subs
 	c := find()
 	defer s.release(c)
 	if c.ended || c.subscriptions[uri] != nil {
-		return nil, nil // there is nothing to add, which is no error
+		return nil, nil // nothing to add is no error
 	}
 	if share := s.options.Total / addressShare; address != "" && s.byAddress[address] >= share {
 		return nil, &BoundError{PerAddress, share}
@@ -213,8 +208,8 @@ func (s *Subscriptions) reserve(find func() *client, uri, address string) (*subs
 	return added, nil
 }
 
-// bind finds the repository of a subscription that nobody else knows yet, and
-// has it watched: what changes from now on is noticed.
+// bind finds the repository of a new subscription, and starts watching it: later changes are
+// noticed. No other goroutine knows the subscription yet.
 func (s *Subscriptions) bind(ctx context.Context, added *subscription) error {
 	if resources.IsCatalogue(added.uri) {
 		return ErrCatalogue
@@ -228,7 +223,7 @@ func (s *Subscriptions) bind(ctx context.Context, added *subscription) error {
 	}
 	repository, _, err := s.catalogue.For(ctx).Longest(path)
 	if errors.Is(err, git.ErrNotFound) {
-		return nil // it may come
+		return nil // the repository may appear
 	}
 	if err != nil {
 		return err
@@ -237,14 +232,14 @@ func (s *Subscriptions) bind(ctx context.Context, added *subscription) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	added.repository = repository.Name()
-	if added.ended { // by an end of the client, which did not know the name
+	if added.ended { // the client has ended, and did not know the name
 		s.watcher.Remove(added.repository)
 	}
 	return nil
 }
 
-// begin reads what the resources are now and makes the subscriptions known.
-// What changed between the two is found by one more look.
+// begin reads the current states of the resources and publishes the subscriptions. One more
+// comparison finds changes between the two.
 func (s *Subscriptions) begin(ctx context.Context, name string, list []*subscription, refused map[string]error) {
 	g := s.observe(name)
 	defer g.Close()
@@ -266,11 +261,10 @@ func (s *Subscriptions) begin(ctx context.Context, name string, list []*subscrip
 		}
 		s.mu.Unlock()
 	}
-	s.look([]string{name})
+	s.markDirty([]string{name})
 }
 
-// index makes a subscription known as one of a repository. The caller holds
-// s.mu.
+// index registers a subscription under a repository. The caller holds s.mu.
 func (s *Subscriptions) index(sub *subscription, name string) {
 	sub.repository = name
 	if s.byRepository[name] == nil {
@@ -279,9 +273,9 @@ func (s *Subscriptions) index(sub *subscription, name string) {
 	s.byRepository[name][sub] = true
 }
 
-// end takes a subscription that has not ended out of all tables, and returns the
-// repository for unwatch, or "": what is bound later unwatches that itself. The caller
-// holds s.mu.
+// end removes an active subscription from all tables, and returns the repository for unwatch. It
+// returns "" if bind is still running, which then unwatches the repository itself. The caller holds
+// s.mu.
 func (s *Subscriptions) end(sub *subscription) (repository string) {
 	c := sub.client
 	sub.ended = true
@@ -305,7 +299,7 @@ func (s *Subscriptions) unindex(sub *subscription) {
 	}
 }
 
-// unwatch undoes one watching of each repository. The caller does not hold s.mu.
+// unwatch undoes one Add per repository. The caller does not hold s.mu.
 func (s *Subscriptions) unwatch(repositories ...string) {
 	for _, name := range repositories {
 		if name != "" {
@@ -314,7 +308,7 @@ func (s *Subscriptions) unwatch(repositories ...string) {
 	}
 }
 
-// drop ends a subscription, unless that was done meanwhile.
+// drop ends a subscription, unless it has ended meanwhile.
 func (s *Subscriptions) drop(sub *subscription) {
 	s.mu.Lock()
 	repository := ""

@@ -10,11 +10,11 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// claims are what a token says, by their exact names. They are read with the JSON of go-jose, which
-// does not fold names, as encoding/json does, and refuses an object that has a name twice.
+// claims are a token's claims by their exact names. They are parsed with the JSON decoder of
+// go-jose, which, unlike encoding/json, does not fold names and refuses duplicate names.
 type claims map[string]json.RawMessage
 
-// registered are the claims on which it depends who is let in (RFC 7519, section 4.1).
+// registered are the claims that admission depends on (RFC 7519, section 4.1).
 type registered struct {
 	Issuer    string           `json:"iss"`
 	Subject   string           `json:"sub"`
@@ -26,9 +26,9 @@ type registered struct {
 
 var registeredNames = []string{"iss", "sub", "aud", "exp", "nbf", "iat"}
 
-// readClaims reads the claims of a token, and those that are registered in their types. Dates are
-// numbers, whose fractions of a second are dropped. A token is refused when it has a name that
-// some readers take for a registered one: the issuer may let others choose that name.
+// readClaims parses the claims of a token; known are the registered ones. Dates are numbers, whose
+// fractions are dropped. A token is refused if it has a name that some parsers confuse with a
+// registered one, because the issuer may let others choose such a name.
 func readClaims(payload []byte) (known registered, said claims, err error) {
 	if err := json.Unmarshal(payload, &said); err != nil {
 		return known, nil, errors.New("its claims are no JSON object in which each name is there once")
@@ -48,15 +48,15 @@ func readClaims(payload []byte) (known registered, said claims, err error) {
 	return known, said, nil
 }
 
-// scopes are those of "scope" (RFC 8693, a string) or of "scp", which some issuers write
-// in its place, as a string or a list.
+// scopes returns the scopes of "scope" (RFC 8693, a string) and of "scp", which some issuers write
+// instead, as a string or a list.
 func (c claims) scopes() []string {
 	scopes := words(c["scope"])
 	return append(scopes, words(c["scp"])...)
 }
 
-// groups are those of a claim, by its name or, where there is none of that name, by the
-// names of objects that lead to it.
+// groups returns the groups of a claim, by its name or, if there is none, by a path of object
+// names.
 func (c claims) groups(name string) []string {
 	if value, ok := c[name]; ok {
 		return list(value)
@@ -74,7 +74,7 @@ func (c claims) groups(name string) []string {
 	}
 }
 
-// words are those of a string, or the strings of a list.
+// words returns the words of a string, or the strings of a list.
 func words(value json.RawMessage) []string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -83,7 +83,7 @@ func words(value json.RawMessage) []string {
 	return list(value)
 }
 
-// list is a list of strings, or one string.
+// list returns a list of strings, or one string as a list.
 func list(value json.RawMessage) []string {
 	var one string
 	if json.Unmarshal(value, &one) == nil && one != "" {

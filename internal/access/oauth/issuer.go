@@ -1,6 +1,6 @@
-// Package oauth checks the tokens of an authorization server, as an OAuth 2.1 resource
-// server does: JSON Web Tokens that it signed for this server (RFC 9068), with keys that
-// it publishes. No token is sent anywhere.
+// Package oauth verifies the tokens of an authorization server, as an OAuth 2.1 resource server
+// does: JSON Web Tokens for this server (RFC 9068), signed with keys that the issuer publishes. No
+// token is sent anywhere.
 package oauth
 
 import (
@@ -21,40 +21,39 @@ import (
 )
 
 const (
-	// leeway is by how much the clocks of issuer and server may differ.
+	// leeway is the tolerated difference between the clocks of issuer and server.
 	leeway = time.Minute
-	// maxSubjectBytes is that of OpenID Connect, and bounds what ids and links hold.
+	// maxSubjectBytes is the limit of OpenID Connect, and bounds the size of ids and links.
 	maxSubjectBytes = 255
-	// defaultGroupsClaim is what most authorization servers call it.
+	// defaultGroupsClaim is the usual name of the claim.
 	defaultGroupsClaim = "groups"
 )
 
 // Options of an [Issuer]. URL and Audience are required.
 type Options struct {
-	// URL is that of the authorization server, as its tokens name it in "iss".
+	// URL of the authorization server, as in the claim "iss" of its tokens.
 	URL string
-	// Audience has to be among those that a token names in "aud".
+	// Audience must be in the claim "aud" of a token.
 	Audience string
-	// Scope has to be among those of a token; "" wants none.
+	// Scope is the required scope of a token; "" requires none.
 	Scope string
-	// GroupsClaim names the groups, or roles, of who asks; "" is groups. Dots lead
-	// into objects: realm_access.roles.
+	// GroupsClaim is the claim with the client's groups or roles; "" means groups. Dots lead into
+	// objects: realm_access.roles.
 	GroupsClaim string
-	// HTTP carries requests to the issuer; nil is the usual way.
+	// HTTP transports requests to the issuer; nil means the default.
 	HTTP http.RoundTripper
-	// Now is the clock; nil is that of the machine.
+	// Now is the clock; nil means the machine's.
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Issuer is an authorization server whose tokens are accepted. Several goroutines may
-// use it.
+// Issuer is an authorization server whose tokens are accepted. It is safe for concurrent use.
 type Issuer struct {
 	options Options
 	keys    *keySet
 }
 
-// New makes an issuer; nothing is asked of it before a token has to be checked.
+// New returns an issuer. It sends no request before a token has to be verified.
 func New(o Options) (*Issuer, error) {
 	at, err := url.Parse(o.URL)
 	if err != nil || at.Host == "" || at.RawQuery != "" || at.Fragment != "" || at.User != nil ||
@@ -73,12 +72,12 @@ func New(o Options) (*Issuer, error) {
 	return &Issuer{options: o, keys: newKeySet(o)}, nil
 }
 
-// Follow has the issuer's keys fetched now and every so often, until ctx ends. Without it
-// that happens when a token names a key that is not known.
+// Follow fetches the issuer's keys now and regularly until ctx ends. Without it, keys are fetched
+// when a token names an unknown key.
 func (i *Issuer) Follow(ctx context.Context) { i.keys.follow(ctx) }
 
-// Keys asks the issuer for the keys that it signs with, and returns how many there are. It
-// fails as long as the issuer cannot be asked.
+// Keys fetches the issuer's keys, and returns their number. It fails while the issuer is
+// unreachable.
 func (i *Issuer) Keys(ctx context.Context) (int, error) {
 	keys, err := i.keys.fetch(ctx)
 	return len(keys), err
@@ -107,8 +106,8 @@ func (i *Issuer) Authenticate(ctx context.Context, token string) (access.Princip
 	}, nil
 }
 
-// check wants a token of this issuer, for this server, for somebody and for now. What it returns is
-// for the log.
+// check requires a token of this issuer, for this server, with a subject, and currently valid. Its
+// errors are for the log.
 func (i *Issuer) check(token registered) error {
 	now := i.options.Now()
 	switch {
@@ -120,7 +119,7 @@ func (i *Issuer) check(token registered) error {
 		return errors.New("it never expires")
 	case !now.Before(token.Expiry.Time().Add(leeway)):
 		return errors.New("it expired")
-	case now.Add(leeway).Before(token.NotBefore.Time()): // zero where there is none
+	case now.Add(leeway).Before(token.NotBefore.Time()): // zero if absent
 		return errors.New("it is not valid yet")
 	case !sane(token.Subject):
 		return errors.New("its subject is none")
@@ -129,7 +128,7 @@ func (i *Issuer) check(token registered) error {
 	}
 }
 
-// sane refuses subjects that could not stand in a log or in a link.
+// sane refuses subjects that are unsafe in a log or in a link.
 func sane(subject string) bool {
 	return subject != "" && len(subject) <= maxSubjectBytes && !strings.ContainsFunc(subject, unicode.IsControl)
 }

@@ -17,50 +17,49 @@ import (
 )
 
 const (
-	// refetchPause is how long the issuer is left alone after it was asked for keys, whatever
-	// tokens come: anybody can make one that names an unknown key.
+	// refetchPause is the minimal time between requests for keys, whatever tokens arrive: any
+	// client can make a token with an unknown key.
 	refetchPause = 10 * time.Second
-	// keysLife is after how long keys are asked for again although no token wants it, so
-	// that one that the issuer has withdrawn stops being good.
+	// keysLife is the time after which keys are fetched again in any case, so that withdrawn keys
+	// become invalid.
 	keysLife = 15 * time.Minute
 )
 
-// algorithms are those that sign with a key of which only the other half is public. What
-// is missing is none, and all of HMAC: its key would be the public one.
+// algorithms are asymmetric ones. none is not among them, nor is HMAC, whose key would be the
+// public one.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512,
 	jose.EdDSA,
 }
 
-// keySet is the keys that the issuer signs with. A token that names a known key waits for nothing.
+// keySet holds the issuer's signing keys. A token with a known key never waits.
 type keySet struct {
 	source source
 	now    func() time.Time
 	logger *slog.Logger
-	known  atomic.Pointer[[]jose.JSONWebKey] // nil before there were any
+	known  atomic.Pointer[[]jose.JSONWebKey] // nil before the first success
 
-	// asking lets one question be under way, for all that wait for its answer. Only the
-	// function that it runs uses what follows.
+	// asking shares one request among all waiters. Only its function uses the following fields.
 	asking  singleflight.Group
-	ended   time.Time // when the issuer was asked last; zero: never
-	failure error     // of that
+	ended   time.Time // time of the last request; zero: none
+	failure error     // its error
 }
 
 func newKeySet(o Options) *keySet {
 	return &keySet{source: newSource(o.URL, o.HTTP), now: o.Now, logger: o.Logger}
 }
 
-// errSignature says that no key of the issuer made a signature.
+// errSignature means that no key of the issuer made a signature.
 var errSignature = fmt.Errorf("%w: no key of the issuer has signed it", access.ErrInvalid)
 
-// verify returns what the issuer has signed. Errors wrap [access.ErrInvalid] or
+// verify returns the payload signed by the issuer. Errors wrap [access.ErrInvalid] or
 // [access.ErrUnavailable].
 func (k *keySet) verify(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, fmt.Errorf("%w: it is no JSON Web Token that is signed with a public key", access.ErrInvalid)
 	}
-	// An empty list is not allowed, and nothing that a list could name is known here (RFC 7515,
+	// The list must not be empty, and all of its possible extensions are unknown here (RFC 7515,
 	// section 4.1.11).
 	if _, critical := signed.Signatures[0].Protected.ExtraHeaders["crit"]; critical {
 		return nil, fmt.Errorf("%w: it has the header crit", access.ErrInvalid)
@@ -78,8 +77,8 @@ func (k *keySet) verify(ctx context.Context, token string) ([]byte, error) {
 	return payload, err
 }
 
-// verifyWith returns what was signed, or [errSignature], and whether the key that the token
-// names is known, or the one that has signed it: a token that names none may be of any.
+// verifyWith returns the payload, or [errSignature]. known reports whether the token's key is
+// known; a token may also name no key, and be signed by any.
 func verifyWith(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []byte, known bool, err error) {
 	header := signed.Signatures[0].Header
 	for _, key := range keys {
@@ -97,9 +96,9 @@ func verifyWith(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload 
 	return nil, known, errSignature
 }
 
-// fetch asks the issuer for its keys, unless it was asked a moment ago. An error says that
-// what is known may not be all. However many wait, one question is under way; its end, and with it
-// that of all who wait, comes after askTimeout at the latest. The end of ctx ends the waiting alone.
+// fetch requests the issuer's keys, unless that happened recently. An error means that the known
+// keys may be incomplete. All callers share one request, which ends after askTimeout at the latest.
+// The end of ctx only ends the waiting.
 func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	select {
 	case answer := <-k.asking.DoChan("", k.askSeldom):
@@ -110,7 +109,7 @@ func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	}
 }
 
-// askSeldom returns the keys after the pause, and what the issuer answered last before that.
+// askSeldom requests the keys after the pause; before that it returns the last result.
 func (k *keySet) askSeldom() (any, error) {
 	if k.ended.IsZero() || k.now().Sub(k.ended) >= refetchPause {
 		ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
@@ -124,7 +123,7 @@ func (k *keySet) askSeldom() (any, error) {
 	return *k.known.Load(), nil
 }
 
-// ask replaces the keys. Old ones stay good where the issuer cannot be asked.
+// ask replaces the keys. Old ones remain valid if the request fails.
 func (k *keySet) ask(ctx context.Context) {
 	var keys []jose.JSONWebKey
 	err := panics.Catch(func() (err error) { // singleflight would end the process
@@ -143,13 +142,13 @@ func (k *keySet) ask(ctx context.Context) {
 	}
 }
 
-// follow has the keys fetched now and every so often, until ctx ends.
+// follow fetches the keys now and regularly until ctx ends.
 func (k *keySet) follow(ctx context.Context) {
-	_, _ = k.fetch(ctx) // it has been logged
+	_, _ = k.fetch(ctx) // already logged
 	for range ticks.Every(ctx, keysLife) {
 		_, _ = k.fetch(ctx)
 	}
 }
 
-// useless tells keys that sign nothing here: secret ones, and those to encrypt with.
+// useless reports keys that cannot verify signatures: secret ones, and encryption keys.
 func useless(key jose.JSONWebKey) bool { return !key.IsPublic() || !key.Valid() || key.Use == "enc" }

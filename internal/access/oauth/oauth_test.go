@@ -185,8 +185,8 @@ func TestKeysAreFetchedSeldom(t *testing.T) {
 	}
 }
 
-// While the issuer is away nobody is let in by what could not be checked, and whoever can be
-// checked still is.
+// While the issuer is unavailable, unverifiable tokens are refused, and tokens with known keys are
+// still accepted.
 func TestAnIssuerThatIsAway(t *testing.T) {
 	t.Parallel()
 	source, c := issuertest.Start(t), &clock{}
@@ -277,7 +277,7 @@ func TestKindsOfKeys(t *testing.T) {
 	}
 }
 
-// What an issuer says is believed only where nobody else can have said it.
+// The issuer's metadata is accepted only over a secure connection.
 func TestBadMetadataLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	source := issuertest.Start(t)

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// askTimeout is how long the issuer may take for all of its documents, and so how long a
-	// request waits at most that names an unknown key.
+	// askTimeout bounds the requests for all documents of the issuer, and so the wait of a client
+	// with an unknown key.
 	askTimeout = 10 * time.Second
-	// maxDocument is the size of its largest document: a hundred keys with certificates.
+	// maxDocument bounds a document: a hundred keys with certificates.
 	maxDocument = 1 << 20
-	// maxRedirects of the issuer.
+	// maxRedirects bounds the redirects of the issuer.
 	maxRedirects = 3
 )
 
-// source is where keys come from.
+// source fetches the keys.
 type source struct {
 	issuer string
 	http   *http.Client
@@ -44,14 +44,13 @@ func newSource(issuer string, transport http.RoundTripper) source {
 	}}
 }
 
-// keys are those of the document that the issuer's metadata names.
+// keys returns the keys of the document in the issuer's metadata.
 func (s source) keys(ctx context.Context) ([]jose.JSONWebKey, error) {
 	at, err := s.keysURL(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// The keys are read one by one: one of a kind that is not known here must not take
-	// the others along.
+	// Keys are parsed individually, so that one of an unknown kind does not invalidate the others.
 	var document struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
@@ -71,8 +70,7 @@ func (s source) keys(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return keys, nil
 }
 
-// keysURL finds the address of the keys, in the metadata of RFC 8414 or else of OpenID
-// Connect.
+// keysURL returns the address of the keys, from the metadata of RFC 8414 or else of OpenID Connect.
 func (s source) keysURL(ctx context.Context) (string, error) {
 	var failures []error
 	for _, at := range metadataURLs(s.issuer) {
@@ -97,8 +95,8 @@ func (s source) keysURL(ctx context.Context) (string, error) {
 	return "", errors.Join(failures...)
 }
 
-// metadataURLs are where an issuer describes itself: RFC 8414 puts its path behind the
-// name of the document, OpenID Connect in front of it.
+// metadataURLs returns the addresses of an issuer's metadata: RFC 8414 puts the issuer's path after
+// the name of the document, OpenID Connect before it.
 func metadataURLs(issuer string) []string {
 	at, err := url.Parse(issuer)
 	if err != nil {
@@ -111,7 +109,7 @@ func metadataURLs(issuer string) []string {
 	}
 }
 
-// read decodes a JSON document.
+// read fetches and decodes a JSON document.
 func (s source) read(ctx context.Context, at string, into any) (err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/repomcp/repomcp/internal/access"
 )
 
-// FuzzRules reads any text as a file of rules. What is accepted says who may read
-// what in every rule, decides as its rules do one by one, lets nobody read who fits no
-// rule, and means the same when it is written down again.
+// FuzzRules parses any string as a file of rules. In accepted files every rule has principals and
+// repositories, decisions equal those of the single rules, principals without a rule may read
+// nothing, and formatting and parsing again does not change the meaning.
 func FuzzRules(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte("rules: []"))
@@ -50,12 +50,12 @@ func FuzzRules(f *testing.F) {
 		for _, p := range principals {
 			for _, name := range names {
 				want := allowedPlainly(list, p, name)
-				if got := first.of(p).allows(name); got != want || second.of(p).allows(name) != want {
+				if got := first.answerFor(p).allows(name); got != want || second.answerFor(p).allows(name) != want {
 					t.Errorf("%+v, %q: %v, want %v", p, name, got, want)
 				}
 			}
 		}
-		if stranger := first.of(principals[1]); !public && slices.ContainsFunc(names, stranger.allows) {
+		if stranger := first.answerFor(principals[1]); !public && slices.ContainsFunc(names, stranger.allows) {
 			t.Error("somebody who fits no rule may read")
 		}
 	})

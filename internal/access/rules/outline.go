@@ -8,7 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
-// Principals are the ids that rules name, sorted.
+// Principals returns the ids in the rules, sorted.
 func (r *Rules) Principals() []string {
 	ids := make(set)
 	for _, rule := range r.Value().rules {
@@ -17,13 +17,13 @@ func (r *Rules) Principals() []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// Asks reports whether a rule is for some and not for anybody.
+// Asks reports whether a rule requires an identity.
 func (r *Rules) Asks() bool {
 	return slices.ContainsFunc(r.Value().rules, func(rule rule) bool { return !rule.anybody })
 }
 
-// Idle are the patterns that fit none of the names, which are sorted. Each is there once,
-// in the order of the rules.
+// Idle returns the patterns that match none of the names, which are sorted. It lists each pattern
+// once, in the order of the rules.
 func (r *Rules) Idle(names []string) (idle []string) {
 	seen := make(set)
 	for _, rule := range r.Value().rules {
@@ -37,7 +37,7 @@ func (r *Rules) Idle(names []string) (idle []string) {
 	return idle
 }
 
-// fitsOne tries a pattern on the names that begin as it does.
+// fitsOne matches a pattern against the names with its literal prefix.
 func fitsOne(pattern string, names []string) bool {
 	begin := pattern[:wildmatch.Literal(pattern)]
 	first, _ := slices.BinarySearch(names, begin)

@@ -12,16 +12,16 @@ import (
 	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
-// maxPatterns bounds the patterns of all rules together: each of those that are
-// neither names nor whole folders is tried on every name.
+// maxPatterns bounds the patterns of all rules: those that are neither names nor whole folders are
+// matched against every name.
 const maxPatterns = 20_000
 
-// gitSuffix is that of the folders of bare repositories, which is no part of names.
+// gitSuffix ends the folders of bare repositories, and is no part of names.
 const gitSuffix = ".git"
 
-// lists are the keys of a rule that have a list of texts.
+// lists are the keys of a rule whose values are lists of strings.
 var lists = map[string]struct {
-	into  func(r *rule) *set // nil: the repositories
+	setOf func(r *rule) *set // nil: the repositories
 	check func(text string) error
 }{
 	"principals":   {func(r *rule) *set { return &r.principals }, checkName},
@@ -30,14 +30,14 @@ var lists = map[string]struct {
 	"repositories": {nil, checkPattern},
 }
 
-// parse reads the text of a file. It refuses whatever it does not understand: a right
-// that is spelt wrong would be another one.
+// parse parses a file. It refuses whatever it does not understand, because a misspelt right would
+// be a different one.
 func parse(text []byte) ([]rule, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF) || err == nil && len(document.Content) == 0:
-		return nil, errors.New("the file is empty; write \"rules: []\" where nobody may read anything")
+		return nil, errors.New("the file is empty; write \"rules: []\" to forbid everything")
 	case err != nil:
 		return nil, yamlError(err)
 	}
@@ -64,8 +64,8 @@ func parse(text []byte) ([]rule, error) {
 	return rules, nil
 }
 
-// yamlError says what is wrong without the name of the library. A star at the
-// beginning of a text is what is mostly forgotten: in YAML it is a reference.
+// yamlError returns an error without the name of the library. The usual mistake is an unquoted star
+// at the beginning of a string, which is an alias in YAML.
 func yamlError(err error) error {
 	return fmt.Errorf("%s; put patterns into quotes", strings.TrimPrefix(err.Error(), "yaml: "))
 }
@@ -76,7 +76,7 @@ func faultAt(node *yaml.Node, format string, values ...any) error {
 
 func (r *rule) read(node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
-		return faultAt(node, "a rule has keys: repositories, and who may read them")
+		return faultAt(node, "a rule has keys: repositories, and its principals, groups or scopes")
 	}
 	seen := make(set)
 	for i := 0; i < len(node.Content); i += 2 {
@@ -94,15 +94,15 @@ func (r *rule) read(node *yaml.Node) error {
 	case len(r.repositories) == 0:
 		return faultAt(node, "the rule has no repositories")
 	case !named && !r.anybody:
-		return faultAt(node, "the rule does not say who may read; name principals, groups or scopes, or write "+
+		return faultAt(node, "the rule has no condition; name principals, groups or scopes, or write "+
 			"\"anybody: true\"")
 	case named && r.anybody:
-		return faultAt(node, "the rule is for anybody, and for some; leave one of them out")
+		return faultAt(node, "the rule has \"anybody\" and a condition; leave one of them out")
 	}
 	return nil
 }
 
-// set takes one key of a rule.
+// set parses one key of a rule.
 func (r *rule) set(key, value *yaml.Node) error {
 	if key.Value == "anybody" {
 		if value.Decode(&r.anybody) != nil || !r.anybody {
@@ -116,23 +116,23 @@ func (r *rule) set(key, value *yaml.Node) error {
 			key.Value)
 	}
 	if value.Kind != yaml.SequenceNode || len(value.Content) == 0 {
-		return faultAt(value, "%s is a list of one text or more, such as [%q]", key.Value, "a")
+		return faultAt(value, "%s is a list of one string or more, such as [%q]", key.Value, "a")
 	}
 	texts := make(set, len(value.Content))
 	for _, item := range value.Content {
 		if item.Kind != yaml.ScalarNode || item.ShortTag() != "!!str" {
-			return faultAt(item, "%s is a list of texts; put what is none into quotes", key.Value)
+			return faultAt(item, "%s is a list of strings; put other values into quotes", key.Value)
 		}
 		if err := list.check(item.Value); err != nil {
 			return faultAt(item, "%s", err)
 		}
 		texts[item.Value] = true
-		if list.into == nil {
+		if list.setOf == nil {
 			r.repositories = append(r.repositories, strings.TrimSuffix(item.Value, gitSuffix))
 		}
 	}
-	if list.into != nil {
-		*list.into(r) = texts
+	if list.setOf != nil {
+		*list.setOf(r) = texts
 	}
 	return nil
 }

@@ -1,5 +1,4 @@
-// Package rules decides which repositories a principal may know of, by a file of the
-// operator.
+// Package rules decides which repositories are visible to a principal, by a file of the operator.
 //
 // # Order of use
 //
@@ -18,17 +17,17 @@
 //	    scopes: [read]
 //	    repositories: ["**"]
 //
-// A rule allows its repositories to whoever fits all that it names: one of its
-// principals, one of its groups, one of its scopes. What no rule allows is not
-// there. Patterns are those of package wildmatch with slashes that count: * and ?
-// stand for characters of one part of a name, ** for any number of parts. They are of
-// whole names, without the .git of the folder.
+// A rule allows its repositories to each principal that meets all of its conditions: one of its
+// principals, one of its groups, one of its scopes. A repository without a rule does not exist for
+// the principal. Patterns are those of package wildmatch with PathName: * and ? match characters
+// within one part of a name, ** matches any number of parts. They match whole names, without the
+// .git of the folder.
 //
 // # Promises
 //
-// A file that is malformed, or still being written, changes nothing: nobody gets or loses a right by
-// a mistake (see package operatorfile). What is decided depends on the rules and the principal alone, never on what
-// repositories there are.
+// A malformed or unfinished file changes nothing: no mistake grants or removes a right (see package
+// operatorfile). Decisions depend only on the rules and the principal, never on the existing
+// repositories.
 package rules
 
 import (
@@ -41,8 +40,8 @@ import (
 // maxFileBytes bounds the file: some ten thousand rules.
 const maxFileBytes = 1 << 20
 
-// Rules are those of a file, as it was when it was read last. Several goroutines may
-// use them. Nil is no file: everybody may know of everything.
+// Rules are the rules of a file's last valid version. They are safe for concurrent use. Nil means
+// no file: everything is visible to all clients.
 type Rules struct{ *operatorfile.File[*table] }
 
 // Load reads a file.
@@ -62,17 +61,17 @@ func parseTable(text []byte) (*table, error) {
 	return newTable(list), nil
 }
 
-// Visible returns which repositories the principal of a context may know of, by the
-// rules as they are now; nil is all.
+// Visible returns a function that reports whether a repository is visible to the context's
+// principal, by the current rules; nil means all.
 func (r *Rules) Visible(ctx context.Context) func(name string) bool {
 	if r == nil {
 		return nil
 	}
-	return r.Value().of(access.PrincipalOf(ctx)).allows
+	return r.Value().answerFor(access.PrincipalOf(ctx)).allows
 }
 
-// Relevant returns a principal as far as the rules can tell it from others: without
-// the groups and scopes that none of them names.
+// Relevant returns a principal without the groups and scopes that no rule names, so that principals
+// with equal rights can share answers.
 func (r *Rules) Relevant(p access.Principal) access.Principal {
 	if r == nil {
 		return access.Principal{ID: p.ID}

@@ -110,16 +110,16 @@ func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 		"rules: []\n---\nrules: []\n":    "more than one document",
 		"rules: [a]\n":                   "a rule has keys",
 		"rules: [{anybody: true}]\n":     "no repositories",
-		"rules: [{repositories: [a]}]\n": "who may read",
+		"rules: [{repositories: [a]}]\n": "no condition",
 		"rules: [{principals: [a]}]\n":   "no repositories",
-		"rules:\n- groups: [a]\n  repositories: [a]\n  anybody: true\n":                          "line 2: the rule is for anybody, and for some",
+		"rules:\n- groups: [a]\n  repositories: [a]\n  anybody: true\n":                          "line 2: the rule has \"anybody\" and a condition",
 		"rules:\n- anybody: false\n  repositories: [a]\n":                                        "line 2: anybody is true",
 		"rules:\n- anybody: [true]\n  repositories: [a]\n":                                       "line 2: anybody is true",
 		"rules:\n- group: [a]\n  repositories: [a]\n":                                            `line 2: a rule has no key "group"`,
 		"rules:\n- groups: a\n  repositories: [a]\n":                                             "line 2: groups is a list",
 		"rules:\n- groups: []\n  repositories: [a]\n":                                            "line 2: groups is a list",
-		"rules:\n- groups: [1]\n  repositories: [a]\n":                                           "line 2: groups is a list of texts",
-		"rules:\n- groups: [[a]]\n  repositories: [a]\n":                                         "line 2: groups is a list of texts",
+		"rules:\n- groups: [1]\n  repositories: [a]\n":                                           "line 2: groups is a list of strings",
+		"rules:\n- groups: [[a]]\n  repositories: [a]\n":                                         "line 2: groups is a list of strings",
 		"rules:\n- groups: ['']\n  repositories: [a]\n":                                          "line 2: \"\" is no name",
 		"rules:\n- groups: [' a']\n  repositories: [a]\n":                                        `line 2: " a" is no name`,
 		"rules:\n- groups: [a]\n  groups: [b]\n  repositories: [a]\n":                            `line 3: the rule has "groups" twice`,
@@ -263,7 +263,7 @@ func TestAnswersAreThoseOfTheRules(t *testing.T) {
 			name := made(words)
 			want := allowedPlainly(list, p, name)
 			for _, state := range []string{"cold", "warm"} {
-				if got := table.of(p).allows(name); got != want {
+				if got := table.answerFor(p).allows(name); got != want {
 					t.Fatalf("%s: %+v, %+v, %q: %v", state, list, p, name, got)
 				}
 			}
@@ -289,7 +289,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	gittest.HeapFits(t, maxAnswerBytes, func() any {
 		held.answers.Put("first", &answer{}, 1)
 		for i := range 100 {
-			held.of(access.Principal{ID: fmt.Sprint("token:", i)})
+			held.answerFor(access.Principal{ID: fmt.Sprint("token:", i)})
 		}
 		return held
 	})
@@ -311,7 +311,7 @@ func BenchmarkNames(b *testing.B) {
 		table := newTable(list)
 		b.Run(kind, func(b *testing.B) {
 			for b.Loop() {
-				answer := table.of(access.Principal{ID: "token:ci"})
+				answer := table.answerFor(access.Principal{ID: "token:ci"})
 				for _, name := range names {
 					answer.allows(name)
 				}

@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// maxAnswerBytes bounds the answers that are remembered.
+	// maxAnswerBytes bounds the cached answers.
 	maxAnswerBytes = 16 << 20
-	// answerCost is what one takes besides its key and its patterns, and patternCost
-	// what one of those does: the texts are the rules'.
+	// answerCost is the cost of an answer besides its key and its patterns; patternCost is that of
+	// a pattern, whose string is shared with the rules.
 	answerCost  = 500
 	patternCost = 80
 )
 
-// rule allows repositories to whoever fits all of the sets that it has.
+// rule allows repositories to principals that match all of its sets.
 type rule struct {
 	anybody                    bool
-	principals, groups, scopes set // nil: not asked
+	principals, groups, scopes set // nil: no condition
 	repositories               []string
 }
 
-// set is of names.
 type set map[string]bool
 
 func (s set) hasOne(names []string) bool {
@@ -38,7 +37,7 @@ func (r *rule) fits(p access.Principal) bool {
 		(r.scopes == nil || r.scopes.hasOne(p.Scopes))
 }
 
-// table is the rules of one version of the file, and the answers that were found.
+// table holds the rules of one version of the file, and the cached answers.
 type table struct {
 	rules          []rule
 	groups, scopes set // that a rule names
@@ -61,7 +60,7 @@ func newTable(list []rule) *table {
 	return t
 }
 
-// relevant leaves out what no rule names.
+// relevant removes groups and scopes that no rule names.
 func (t *table) relevant(p access.Principal) access.Principal {
 	keep := func(names []string, known set) []string {
 		kept := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !known[name] })
@@ -71,8 +70,8 @@ func (t *table) relevant(p access.Principal) access.Principal {
 	return access.Principal{ID: p.ID, Groups: keep(p.Groups, t.groups), Scopes: keep(p.Scopes, t.scopes)}
 }
 
-// of returns what the rules say of a principal.
-func (t *table) of(p access.Principal) *answer {
+// answerFor returns the answer for a principal.
+func (t *table) answerFor(p access.Principal) *answer {
 	p = t.relevant(p)
 	key := fmt.Sprintf("%q %q %q", p.ID, p.Groups, p.Scopes)
 	if known, ok := t.answers.Get(key); ok {
@@ -87,18 +86,18 @@ func (t *table) of(p access.Principal) *answer {
 	return t.answers.GetOrPut(key, found, int64(len(key)+answerCost+patternCost*found.patterns))
 }
 
-// answer is what one principal may know of.
+// answer describes the repositories visible to one principal.
 type answer struct {
 	all      bool
-	patterns int // in all that follow
+	patterns int // in all fields below
 	names    set
-	folders  set // with all below them
-	// globs are all other patterns, by their first part, or by "" where that is one, too:
-	// most rules are of one group each, and a name is tried on few.
+	folders  set // including all below them
+	// globs are the other patterns by their first part, or by "" if that is a pattern itself: most
+	// rules are for one group each, so a name is matched against few patterns.
 	globs map[string][]string
 }
 
-// everything is the pattern of all names, and below that of all below a folder.
+// everything matches all names; below, after a folder, all names in it.
 const (
 	everything = "**"
 	below      = "/" + everything

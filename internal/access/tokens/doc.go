@@ -1,17 +1,15 @@
-// Package tokens knows the static bearer tokens of a server: who they were given to,
-// as a file of hashes from which no token can be made.
+// Package tokens manages the static bearer tokens of a server, as a file of hashes from which no
+// token can be derived.
 //
 // The file has one token per line; empty lines and those that begin with # are skipped:
 //
 //	# name  hash of the token                                   made                  and, if any
 //	ci      sha256:q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA  2026-11-01T00:00:00Z  groups=core,ops
 //
-// A file that is empty is taken for one that is being written; where nobody is to be let in, it has a
-// line with a comment.
+// An empty file counts as unfinished; a file that admits no client contains a comment.
 //
-// Behind the date may also be "expires=" and another date, after which the token is no
-// longer good.
+// The date may also be followed by "expires=" and another date, at which the token expires.
 //
-// A token is [Prefix] and 26 letters and digits, of 130 random bits: no slow hash is needed
-// against guessing, and a scanner for secrets in source code finds it.
+// A token is [Prefix] and 26 letters and digits, with 130 random bits: that needs no slow hash
+// against guessing, and scanners for secrets in source code recognize it.
 package tokens

@@ -13,22 +13,22 @@ import (
 
 // Errors of [Add] and [Remove].
 var (
-	// ErrTaken says that there is a token of this name.
+	// ErrTaken means that a token has this name.
 	ErrTaken = errors.New("there is a token of this name; revoke it first, or take another name")
-	// ErrUnknown says that there is no token of this name.
+	// ErrUnknown means that no token has this name.
 	ErrUnknown = errors.New("there is no token of this name")
-	// ErrLocked says that another process writes the file.
+	// ErrLocked means that another process writes the file.
 	ErrLocked = errors.New("another command changes the file")
 )
 
-// emptied is what is left of a file when its only line is removed: an empty one would be refused, and
-// the last token stay good.
-const emptied = "# no token lets anybody in\n"
+// emptied replaces the content of a file when its only entry is removed: an empty file would be
+// refused, and the last token would stay valid.
+const emptied = "# no tokens\n"
 
-// privateMode of a file that is made: hashes are no secrets, names of people may be.
+// privateMode is the mode of a new file: hashes are no secrets, but people's names may be.
 const privateMode = 0o600
 
-// List reads the entries of a file.
+// List returns the entries of a file.
 func List(path string) ([]Entry, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func List(path string) ([]Entry, error) {
 	return parseWhole(text)
 }
 
-// parseWhole refuses what a server refuses, a text that may be the beginning of another one.
+// parseWhole refuses what a server refuses, including a file that may be unfinished.
 func parseWhole(text []byte) ([]Entry, error) {
 	list, err := parse(text)
 	if err != nil {
@@ -46,11 +46,11 @@ func parseWhole(text []byte) ([]Entry, error) {
 	return list, operatorfile.CheckEnd(text)
 }
 
-// Add writes an entry at the end of a file, which is made if there is none.
+// Add appends an entry to a file, which it creates if necessary.
 func Add(path string, e Entry) error {
 	return edit(path, true, func(text string) (string, error) {
 		var list []Entry
-		if text != "" { // of a new file
+		if text != "" { // unless the file is new
 			var err error
 			if list, err = parseWhole([]byte(text)); err != nil {
 				return "", err
@@ -65,7 +65,7 @@ func Add(path string, e Entry) error {
 	})
 }
 
-// Remove takes the entry of a name out of a file; comments and all other lines stay.
+// Remove removes the entry of a name from a file; comments and other lines stay.
 func Remove(path, name string) error {
 	return edit(path, false, func(text string) (string, error) {
 		if _, err := parseWhole([]byte(text)); err != nil {
@@ -90,10 +90,9 @@ func Remove(path, name string) error {
 	})
 }
 
-// edit replaces a file by a changed one, whole or not at all: a server that reads it
-// meanwhile sees the one or the other. Behind a symbolic link it is the file that is
-// replaced. The new file keeps the mode and, where that is allowed, the owner of the old
-// one, so that a server that could read it still can.
+// edit replaces a file atomically: a concurrent reader sees the old or the new one. It replaces the
+// target of a symbolic link. The new file keeps the mode and, if permitted, the owner of the old
+// one, so that a server can still read it.
 func edit(path string, create bool, change func(text string) (string, error)) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -108,7 +107,7 @@ func edit(path string, create bool, change func(text string) (string, error)) (e
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(next) // what failed is told already
+			_ = os.Remove(next) // the first error matters
 		}
 	}()
 	err = rewrite(file, path, create, change)
@@ -139,7 +138,7 @@ func rewrite(file *os.File, path string, create bool, change func(text string) (
 	return file.Sync()
 }
 
-// likeOld gives a file the mode and the owner of the one that it replaces.
+// likeOld gives a file the mode and owner of the file that it replaces.
 func likeOld(file *os.File, path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// Prefix begins every token, so that people and scanners know what they found.
+	// Prefix is the prefix of every token, so that people and scanners recognize tokens.
 	Prefix = "rmcp_"
 	// hashPrefix names the hash.
 	hashPrefix = "sha256:"
-	// maxTokens bounds what each request is compared with: all of it takes 0.1 ms.
+	// maxTokens bounds the comparisons per request, which take at most 0.1 ms.
 	maxTokens = 2000
-	// maxNameBytes is how long the name of a token or group may be.
+	// maxNameBytes bounds the name of a token or group.
 	maxNameBytes = 64
 
 	optionExpires = "expires="
 	optionGroups  = "groups="
 )
 
-// nameCharacters are those of names. How many there may be is counted apart: in the
-// expression each would be a state, to be compiled whenever any command starts.
+// nameCharacters matches names. Their length is checked separately: in the expression each
+// character would be a state, which every command would compile at its start.
 var nameCharacters = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]*$`)
 
-// Entry is what is known of a token.
+// Entry describes a token.
 type Entry struct {
 	Name    string
 	Groups  []string
@@ -42,11 +42,11 @@ type Entry struct {
 	hash [sha256.Size]byte
 }
 
-// Expired reports whether the token is no longer good.
+// Expired reports whether the token has expired.
 func (e Entry) Expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
 
-// New makes a token, good for a lifetime unless that is 0. Nothing but the caller has
-// the token afterwards.
+// New creates a token that expires after lifetime, or never if that is 0. Only the caller has the
+// token afterwards.
 func New(name string, groups []string, lifetime time.Duration, now time.Time) (token string, e Entry, err error) {
 	token = Prefix + rand.Text()
 	e = Entry{
@@ -63,7 +63,7 @@ func New(name string, groups []string, lifetime time.Duration, now time.Time) (t
 	return token, e, e.check()
 }
 
-// check refuses names that the file cannot have.
+// check refuses names that the file cannot represent.
 func (e Entry) check() error {
 	for _, name := range append([]string{e.Name}, e.Groups...) {
 		if len(name) > maxNameBytes || !nameCharacters.MatchString(name) {
@@ -74,7 +74,7 @@ func (e Entry) check() error {
 	return nil
 }
 
-// line is the entry as the file has it.
+// line returns the entry as a line of the file.
 func (e Entry) line() string {
 	line := e.Name + "  " + hashPrefix + base64.RawURLEncoding.EncodeToString(e.hash[:]) + "  " +
 		e.Created.Format(time.RFC3339)
@@ -87,8 +87,8 @@ func (e Entry) line() string {
 	return line
 }
 
-// parse reads the file. Its errors quote nothing of a line: whoever mixes up the
-// columns must not find a secret in the log.
+// parse parses the file. Its errors quote nothing of a line: mixed up columns must not put a secret
+// into the log.
 func parse(text []byte) ([]Entry, error) {
 	var list []Entry
 	for number, line := range operatorfile.Lines(text) {
@@ -100,7 +100,7 @@ func parse(text []byte) ([]Entry, error) {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 		if list = append(list, e); len(list) > maxTokens {
-			return nil, fmt.Errorf("there are more than %d tokens; revoke those that nobody needs", maxTokens)
+			return nil, fmt.Errorf("there are more than %d tokens; revoke unused ones", maxTokens)
 		}
 	}
 	return list, nil
@@ -143,7 +143,7 @@ func (e *Entry) option(field string) (err error) {
 	return errors.New("behind the date may be one expires= and one groups=, and nothing else")
 }
 
-// distinct refuses what makes a name or a token mean two things.
+// distinct refuses duplicate names and tokens.
 func distinct(e Entry, others []Entry) error {
 	for _, other := range others {
 		if e.Name == other.Name {

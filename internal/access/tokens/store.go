@@ -14,15 +14,15 @@ import (
 // maxFileBytes bounds a file: some thousand tokens.
 const maxFileBytes = 256 << 10
 
-// Store is the tokens of a file, as they are now. Several goroutines may use it.
+// Store holds the current tokens of a file. It is safe for concurrent use.
 type Store struct {
 	*operatorfile.File[[]Entry]
 	scopes []string
 	now    func() time.Time
 }
 
-// Open reads a file of tokens, all of which have the scopes. A file with comments alone lets
-// nobody in.
+// Open reads a file of tokens, all of which have the scopes. A file with only comments admits no
+// client.
 func Open(path string, scopes []string, now func() time.Time) (*Store, error) {
 	file, err := operatorfile.Open(path, "tokens", maxFileBytes, parse)
 	if err != nil {
@@ -31,12 +31,11 @@ func Open(path string, scopes []string, now func() time.Time) (*Store, error) {
 	return &Store{file, scopes, now}, nil
 }
 
-// Count is how many tokens there are, those that have expired among them.
+// Count returns the number of tokens, including expired ones.
 func (s *Store) Count() int { return len(s.Value()) }
 
-// Authenticate finds who a token was given to. It compares as much for a token that
-// nobody has as for any other. It implements [access.Verifier]; errors wrap
-// [access.ErrInvalid].
+// Authenticate implements [access.Verifier]. It takes the same time for unknown tokens as for known
+// ones. Errors wrap [access.ErrInvalid].
 func (s *Store) Authenticate(_ context.Context, token string) (access.Principal, error) {
 	hash := sha256.Sum256([]byte(token))
 	var found Entry

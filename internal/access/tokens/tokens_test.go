@@ -177,8 +177,8 @@ func TestBadFilesAreRefusedWithoutAWordOfThem(t *testing.T) {
 	}
 }
 
-// Files are changed whole: what else is in them stays, also their mode and a link to them,
-// and of many who change one at a time nobody's change is lost.
+// Files are replaced atomically: other lines, the mode and a link to the file stay, and concurrent
+// changes are not lost.
 func TestChangesKeepTheRest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

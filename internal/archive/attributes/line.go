@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// MaxFile is the size in bytes from which git ignores a file of attributes.
+	// MaxFile is the size from which git ignores a file of attributes.
 	MaxFile = 100 << 20
-	// maxLine is the length in bytes from which git ignores a line of it.
+	// maxLine is the length from which git ignores a line.
 	maxLine = 2048
 )
 
@@ -19,16 +19,15 @@ const (
 	byteOrder   = "\xef\xbb\xbf"
 )
 
-// source is a file of attributes. git reads those of a tree and the one in
-// info by different ways, which differ in what a NUL ends, and in that only the
-// latter may begin with a byte order mark.
+// source is a file of attributes. git reads those of a tree and info/attributes differently: a NUL
+// has different effects, and only the latter may begin with a byte order mark.
 type source struct {
 	content []byte
 	info    bool
-	macros  bool // may define some
+	macros  bool // may define macros
 }
 
-// treeSource is the .gitattributes of a folder.
+// treeSource returns the .gitattributes of a folder.
 func treeSource(content []byte, root bool) source {
 	if len(content) >= MaxFile {
 		content = nil
@@ -36,7 +35,7 @@ func treeSource(content []byte, root bool) source {
 	return source{content: untilNUL(content), macros: root}
 }
 
-// infoSource is $GIT_DIR/info/attributes.
+// infoSource returns $GIT_DIR/info/attributes.
 func infoSource(content []byte) source {
 	if len(content) >= MaxFile {
 		content = nil
@@ -44,7 +43,7 @@ func infoSource(content []byte) source {
 	return source{content: bytes.TrimPrefix(content, []byte(byteOrder)), info: true, macros: true}
 }
 
-// lines calls each for the lines that are well formed.
+// lines calls each for the well-formed lines.
 func (s source) lines(each func(line)) {
 	for rest := s.content; len(rest) > 0; {
 		var text []byte
@@ -52,7 +51,7 @@ func (s source) lines(each func(line)) {
 		text, rest, ended = bytes.Cut(rest, []byte("\n"))
 		if s.info {
 			if ended {
-				text = bytes.TrimSuffix(text, []byte("\r")) // or it counts for the length
+				text = bytes.TrimSuffix(text, []byte("\r")) // otherwise it counts for the length
 			}
 			text = untilNUL(text)
 		}
@@ -62,15 +61,14 @@ func (s source) lines(each func(line)) {
 	}
 }
 
-// line is a rule or the definition of a macro, as it is written.
+// line is a rule or the definition of a macro.
 type line struct {
 	macro  bool
 	name   []byte // of the macro, or the pattern
-	states []byte // what comes after it
+	states []byte // the rest of the line
 }
 
-// parseLine reads a line of gitattributes(5). A line with an invalid name is
-// ignored as a whole.
+// parseLine parses a line of gitattributes(5). An invalid name invalidates the whole line.
 func parseLine(text []byte, macros bool) (line, bool) {
 	start := skipBlank(text)
 	if len(start) == 0 || start[0] == '#' || len(text) >= maxLine {
@@ -87,7 +85,7 @@ func parseLine(text []byte, macros bool) (line, bool) {
 	} else if bytes.HasPrefix(l.name, []byte("!")) {
 		return line{}, false
 	}
-	l.name = untilNUL(l.name) // a quoted one can have it
+	l.name = untilNUL(l.name) // a quoted one may contain NUL
 	valid := true
 	eachState(l.states, func(name []byte, _ State, _ []byte) {
 		valid = valid && validName(name)
@@ -95,7 +93,7 @@ func parseLine(text []byte, macros bool) (line, bool) {
 	return l, valid
 }
 
-// firstWord is the pattern, which can be quoted, and what follows it.
+// firstWord returns the pattern, which may be quoted, and the rest.
 func firstWord(text []byte) (word, rest []byte) {
 	if text[0] == '"' {
 		if word, rest, ok := quoting.Cut(text); ok {
@@ -105,8 +103,8 @@ func firstWord(text []byte) (word, rest []byte) {
 	return cutBlank(text)
 }
 
-// eachState calls each for the words after a pattern: "name", "-name", "!name"
-// and "name=value" of gitattributes(5).
+// eachState calls each for the words after a pattern: "name", "-name", "!name" and "name=value" of
+// gitattributes(5).
 func eachState(text []byte, each func(name []byte, state State, value []byte)) {
 	for text = skipBlank(text); len(text) > 0; text = skipBlank(text) {
 		var word []byte
@@ -157,7 +155,7 @@ func validName(name []byte) bool {
 	return true
 }
 
-// untilNUL is what C sees of a string.
+// untilNUL returns the part of a string that C sees.
 func untilNUL(text []byte) []byte {
 	before, _, _ := bytes.Cut(text, []byte{0})
 	return before

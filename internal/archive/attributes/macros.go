@@ -2,11 +2,10 @@ package attributes
 
 import "slices"
 
-// ID is the number of an attribute: one of those of [Attributes], or a macro
-// that can set one of them.
+// ID is the number of an attribute: one of [Attributes], or a macro that can set one of them.
 type ID int32
 
-// The attributes that an archive depends on.
+// The attributes that affect an archive.
 const (
 	ExportIgnore ID = iota
 	ExportSubst
@@ -17,7 +16,7 @@ const (
 	Filter
 	WorkingTreeEncoding
 	Diff    // whether zip marks a file as text
-	outputs // how many they are: macros come after them
+	outputs // their number: macros follow
 )
 
 var outputIDs = map[string]ID{
@@ -32,7 +31,7 @@ var outputIDs = map[string]ID{
 	"diff":                  Diff,
 }
 
-// builtin is the macro that git defines itself.
+// builtin is git's built-in macro.
 const builtin = "[attr]binary -diff -merge -text\n"
 
 // assignment is one word after a pattern.
@@ -41,16 +40,14 @@ type assignment struct {
 	value Value
 }
 
-// macros are the definitions that hold in a tree. They come from the root, so
-// that they are the same for all of its paths.
+// macros are the definitions of a tree. They are in the root's file, and so the same for all paths.
 type macros struct {
 	ids   map[string]ID
 	words [][]assignment // of the macro with the id
 }
 
-// defineMacros reads the definitions in the files, the weightiest last. Of
-// several of one name the last holds. Those that cannot set any of [Attributes]
-// are left out.
+// defineMacros parses the definitions in the files, in increasing precedence. The last definition
+// of a name counts. Macros that cannot set any of [Attributes] are dropped.
 func defineMacros(files []source) macros {
 	states := make(map[string][]byte)
 	for _, f := range files {
@@ -77,10 +74,10 @@ func defineMacros(files []source) macros {
 	return m
 }
 
-// relevant are the names of the macros, in order, that mention one of
-// [Attributes] or a macro that is relevant.
+// relevant returns the names, in order, of the macros that mention one of [Attributes] or a
+// relevant macro.
 func relevant(states map[string][]byte) []string {
-	users := make(map[string][]string) // macros by what they mention
+	users := make(map[string][]string) // macros by the names that they mention
 	for name, words := range states {
 		eachState(words, func(word []byte, _ State, _ []byte) {
 			_, macro := states[string(word)]
@@ -111,7 +108,7 @@ func relevant(states map[string][]byte) []string {
 	return found
 }
 
-// assignments are the words that can matter, in their order.
+// assignments returns the relevant words in order.
 func (m *macros) assignments(states []byte) []assignment {
 	var words []assignment
 	eachState(states, func(name []byte, state State, value []byte) {

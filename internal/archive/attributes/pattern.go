@@ -6,20 +6,20 @@ import (
 	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
-// A pattern says which paths a rule is for, in the syntax of gitignore(5).
+// pattern is the pattern of a rule, in the syntax of gitignore(5).
 type pattern struct {
 	text    string // without the slashes at its ends
-	literal int    // how much of it comes before the first special byte
+	literal int    // length of the part before the first special byte
 	kind    kind
-	folder  bool // only for folders and gitlinks
+	folder  bool // matches only folders and gitlinks
 }
 
-// A kind is a way to match a pattern.
+// kind is the method of matching.
 type kind byte
 
 const (
 	basename kind = iota // in any folder
-	suffix               // "*.c": in any folder, and nothing special after the asterisk
+	suffix               // "*.c": in any folder, without special bytes after the asterisk
 	pathname             // below the folder of the file
 )
 
@@ -39,15 +39,15 @@ func newPattern(text string) pattern {
 	return p
 }
 
-// subject is a path that patterns are matched with.
+// subject is a path to match.
 type subject struct {
 	path   []byte // without a slash at its end
-	base   int    // where its last component begins
+	base   int    // offset of its last component
 	folder bool
 }
 
-// match reports whether the pattern of a rule in a folder matches: origin is
-// the length of the folder's path with its final slash.
+// match reports whether the pattern of a rule matches; origin is the length of the path of the
+// rule's folder with its final slash.
 func (p *pattern) match(s *subject, origin int) bool {
 	if p.folder && !s.folder {
 		return false

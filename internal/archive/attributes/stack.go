@@ -2,8 +2,8 @@ package attributes
 
 import "bytes"
 
-// A Stack holds the rules of the folders from the root to the one that a walk
-// is in. It belongs to one walk: its methods must not run at the same time.
+// Stack holds the rules of the folders from the root to the current one of a walk. It is used by
+// one goroutine.
 type Stack struct {
 	info   source
 	macros macros
@@ -12,7 +12,7 @@ type Stack struct {
 	result evaluation
 }
 
-// frame is the rules of one file that can matter.
+// frame holds the relevant rules of one file.
 type frame struct {
 	origin int // length of the folder's path
 	rules  []rule
@@ -23,16 +23,14 @@ type rule struct {
 	words   []assignment
 }
 
-// NewStack makes the attributes of a tree. info is the content of
-// $GIT_DIR/info/attributes, or nil; it must not change while the stack is in
-// use.
+// NewStack returns the attributes of a tree. info is the content of $GIT_DIR/info/attributes, or
+// nil; it must not change while the stack is in use.
 func NewStack(info []byte) *Stack {
 	return &Stack{info: infoSource(info)}
 }
 
-// Push enters a folder. dir is its path with a final slash, and empty for the
-// root, which is the first to be entered; content is that of its
-// .gitattributes, or nil. Neither is kept.
+// Push enters a folder. dir is its path with a final slash, and empty for the root, which must be
+// pushed first; content is that of its .gitattributes, or nil. Push keeps neither.
 func (s *Stack) Push(dir, content []byte) {
 	root := len(s.frames) == 0
 	file := treeSource(content, root)
@@ -61,10 +59,10 @@ func (s *Stack) add(origin int, file source) {
 	s.rules += len(f.rules)
 }
 
-// Pop leaves the folder that was entered last.
+// Pop leaves the current folder.
 func (s *Stack) Pop() {
 	s.drop()
-	if len(s.frames) == 1 { // info's goes with the root
+	if len(s.frames) == 1 { // info's frame belongs to the root
 		s.drop()
 	}
 }
@@ -76,12 +74,12 @@ func (s *Stack) drop() {
 	s.frames = s.frames[:last]
 }
 
-// Quiet reports whether no path in the innermost folder can have an attribute.
+// Quiet reports whether no path in the current folder can have an attribute.
 func (s *Stack) Quiet() bool { return s.rules == 0 }
 
-// Lookup evaluates an entry of the innermost folder: path is its whole path
-// without a slash at the end. folder is true for folders and gitlinks, about
-// which git asks with a slash, so that a pattern with one matches them.
+// Lookup evaluates an entry of the current folder: path is its whole path without a final slash.
+// folder is true for folders and gitlinks, for which git adds a slash, so that patterns with a
+// final slash match.
 func (s *Stack) Lookup(path []byte, folder bool) Attributes {
 	if s.Quiet() {
 		return Attributes{}
@@ -96,7 +94,7 @@ func (s *Stack) Lookup(path []byte, folder bool) Attributes {
 	return e.values
 }
 
-// apply goes through the rules of a file from the last one, which weighs most.
+// apply applies the rules of a file from the last one, which has the highest precedence.
 func (s *Stack) apply(f *frame, about *subject) {
 	for i := len(f.rules) - 1; i >= 0 && s.result.missing > 0; i-- {
 		r := &f.rules[i]
@@ -106,15 +104,15 @@ func (s *Stack) apply(f *frame, about *subject) {
 	}
 }
 
-// evaluation is what is known of a path so far. What was assigned first stays,
-// as the rules come with the weightiest first.
+// evaluation is the state of a lookup. The first assignment wins, because rules are applied in
+// decreasing precedence.
 type evaluation struct {
-	known   []uint64 // by id: the evaluation that last knew it
-	round   uint64   // this evaluation
-	changed bool     // values has something
-	missing int      // outputs that are not known
+	known   []uint64 // by id: the round that assigned it
+	round   uint64   // number of this evaluation
+	changed bool     // some value is set
+	missing int      // unassigned outputs
 	values  Attributes
-	todo    [][]assignment // words of macros that are being expanded
+	todo    [][]assignment // words of macros being expanded
 }
 
 func (e *evaluation) reset() {
@@ -126,9 +124,9 @@ func (e *evaluation) reset() {
 	}
 }
 
-// assign takes words from the last one, since the last word about an attribute
-// counts. A macro that becomes set is expanded at once; that is a loop, since
-// hostile macros nest as deeply as a file is long.
+// assign processes words from last to first, because the last word about an attribute counts. A
+// macro that becomes set is expanded immediately, in a loop, because hostile macros nest as deeply
+// as a file is long.
 func (e *evaluation) assign(words []assignment, macros [][]assignment) {
 	e.todo = append(e.todo[:0], words)
 	for len(e.todo) > 0 {
@@ -154,10 +152,10 @@ func (e *evaluation) assign(words []assignment, macros [][]assignment) {
 	}
 }
 
-// CanMention reports whether the content of a .gitattributes could give any
-// path the attribute of that name: if none of a tree's files and not
-// info/attributes can, no path of the tree has it. It does not hold for diff,
-// merge and text, which the macro binary unsets without a mention.
+// CanMention reports whether the content of a .gitattributes could set the attribute for a path: if
+// that is false for all of a tree's files and info/attributes, no path of the tree has the
+// attribute. It is not valid for diff, merge and text, which the macro binary unsets without
+// mentioning them.
 func CanMention(content []byte, name string) bool {
 	return len(content) < MaxFile && bytes.Contains(content, []byte(name))
 }

@@ -1,10 +1,9 @@
 package attributes
 
-// State is what .gitattributes say of one attribute and one path
-// (gitattributes(5)).
+// State is the state of one attribute for one path (gitattributes(5)).
 type State byte
 
-// The states.
+// States of an attribute, with their notations.
 const (
 	Unspecified State = iota // not mentioned, or "!name"
 	Set                      // "name"
@@ -12,7 +11,7 @@ const (
 	Valued                   // "name=value"
 )
 
-// Value is an attribute of a path. The zero value is unspecified.
+// Value is the value of an attribute for a path. The zero value is unspecified.
 type Value struct {
 	State State
 	Text  string // of Valued
@@ -24,5 +23,5 @@ func (v Value) IsSet() bool { return v.State == Set }
 // Is reports whether the attribute has this value.
 func (v Value) Is(text string) bool { return v.State == Valued && v.Text == text }
 
-// Attributes are those of one path that an archive depends on, by their [ID].
+// Attributes are the attributes of one path that affect an archive, by [ID].
 type Attributes [outputs]Value

@@ -14,26 +14,26 @@ import (
 	"github.com/repomcp/repomcp/internal/git/pretty"
 )
 
-// maxSubstituteBytes bounds a file with export-subst, which is held whole:
-// version files have a few hundred bytes.
+// maxSubstituteBytes bounds a file with export-subst, which is held in memory: version files have a
+// few hundred bytes.
 const maxSubstituteBytes = 32 << 20
 
-// Opener makes the content of files that are not simply copied by a worker. One
-// goroutine uses it, in the order of the archive.
+// Opener opens content that a worker cannot simply copy. It is used by one goroutine, in archive
+// order.
 type Opener struct {
 	ctx context.Context
 	scope
 	limits   tree.Limits
-	module   *tree.Module // what scope is of
+	module   *tree.Module // the module of scope
 	scopes   map[*tree.Module]scope
 	stored   []byte
 	expanded []byte
 }
 
-// scope is what differs between the repositories that content is of.
+// scope holds what differs between the archive's repositories.
 type scope struct {
 	source    tree.Source
-	formatter *pretty.Formatter // nil: there is no commit that $Format:…$ could speak of
+	formatter *pretty.Formatter // nil: no commit for $Format:…$
 }
 
 func newScope(source tree.Source, commit git.ID, known *pretty.Descriptions) scope {
@@ -43,9 +43,8 @@ func newScope(source tree.Source, commit git.ID, known *pretty.Descriptions) sco
 	return scope{source, pretty.New(source, commit, time.Now).Sharing(known)}
 }
 
-// NewOpener makes one for an archive of a commit, or of a tree alone with the zero id,
-// and of its submodules. What it
-// finds out of the commit's descriptions is shared with others by known.
+// NewOpener returns an Opener for an archive of a commit, or of only a tree with the zero id, and
+// its submodules. known shares the commit's descriptions with others.
 func NewOpener(
 	ctx context.Context, source tree.Source, commit git.ID, limits tree.Limits, known *pretty.Descriptions,
 ) *Opener {
@@ -54,8 +53,8 @@ func NewOpener(
 	}
 }
 
-// enter goes over to the repository of an entry. Each submodule's first
-// %(describe) is expanded, as in an archive of its own.
+// enter switches to the repository of an entry. The first %(describe) of each submodule is
+// expanded, as in an archive of its own.
 func (o *Opener) enter(m *tree.Module) {
 	if o.module == m {
 		return
@@ -68,8 +67,8 @@ func (o *Opener) enter(m *tree.Module) {
 	o.module, o.scope = m, next
 }
 
-// Open returns the size of a file's content and a function that writes it. A
-// large file flows; what is converted is then read several times.
+// Open returns the size of a file's content and a function that writes it. A large file is
+// streamed; a converted one is then read several times.
 func (o *Opener) Open(e tree.Entry) (size int64, write func(io.Writer) error, err error) {
 	o.enter(e.Module)
 	if e.Treatment.InOrder() {
@@ -102,9 +101,8 @@ func (o *Opener) Open(e tree.Entry) (size int64, write func(io.Writer) error, er
 	return measured.Size(), measured.CopyTo, nil
 }
 
-// Size is the length of a file's content as [Opener.Open] makes it, or of a
-// link's target. Where nothing changes the content it is only what the object's
-// header says, which is not compared.
+// Size returns the length of a file's content as [Opener.Open] produces it, or of a link's target.
+// For unchanged content it only reads the object's header, without verification.
 func (o *Opener) Size(e tree.Entry) (int64, error) {
 	if e.Treatment.Changes() || e.Treatment.MayBePointer() {
 		size, _, err := o.Open(e)
@@ -123,8 +121,8 @@ func (o *Opener) Size(e tree.Entry) (int64, error) {
 	return size, nil
 }
 
-// DependsOnRefs reports whether the content of a file with export-subst may
-// depend on more than the commit, and fails if it cannot be made.
+// DependsOnRefs reports whether the content of a file with export-subst may depend on more than the
+// commit, and returns an error if the content cannot be produced.
 func (o *Opener) DependsOnRefs(e tree.Entry) (bool, error) {
 	_, _, err := o.Open(e)
 	return o.formatter != nil && subst.DependsOnRefs(o.stored), err
@@ -168,9 +166,8 @@ func atHand(content []byte) (size int64, write func(io.Writer) error) {
 	}
 }
 
-// load reads a file with export-subst, or the object of git-lfs that it stands
-// for, into stored. An object is not converted, since git converts before it runs
-// a filter.
+// load reads a file with export-subst, or its Git LFS object, into stored. An object is not
+// converted, because git converts before it runs a filter.
 func (o *Opener) load(e tree.Entry) (object bool, err error) {
 	limit := min(maxSubstituteBytes, o.limits.BlobBytes)
 	if e.Treatment.MayBePointer() {
@@ -192,9 +189,8 @@ func (o *Opener) blob(id git.ID) (*git.Blob, error) {
 	return blob, tree.Damaged(err)
 }
 
-// flow is a file that is written as it is. It is opened for its size, since what
-// stands in a header may be damaged and is written first, and once more to be
-// written.
+// flow opens a file that is written unchanged. It opens the file once for its size, because the
+// object's header may be wrong and the size is written first, and again for writing.
 func (o *Opener) flow(id git.ID) (size int64, write func(io.Writer) error, err error) {
 	blob, err := o.blob(id)
 	if err != nil {

@@ -1,4 +1,3 @@
-// Package content makes what the members of an archive contain, where that is not
-// what is stored: converted text, expanded placeholders, and the objects that
-// pointers of git-lfs stand for.
+// Package content produces the content of archive members that differs from the stored bytes:
+// converted text, expanded placeholders, and the objects of Git LFS pointers.
 package content

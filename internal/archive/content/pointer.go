@@ -11,8 +11,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/lfs"
 )
 
-// ReadPointer reads a file that may be a pointer. The content is nil when the
-// file is too large to be one; else it is whole, in buf or beyond.
+// ReadPointer reads a file that may be a pointer. content is nil if the file is too large to be
+// one; otherwise it is complete, in buf or a larger buffer.
 func ReadPointer(
 	source tree.Source, id git.ID, buf []byte,
 ) (content []byte, pointer lfs.Pointer, ok bool, err error) {
@@ -27,7 +27,7 @@ func ReadPointer(
 	return content, pointer, ok, nil
 }
 
-// OpenObject opens what a pointer is to be replaced by; nil if it has to stay.
+// OpenObject opens the replacement of a pointer; nil if the pointer stays.
 func OpenObject(source tree.Source, pointer lfs.Pointer, limits tree.Limits) (*git.LFSObject, error) {
 	if pointer.Extended {
 		return nil, nil
@@ -51,13 +51,13 @@ func OpenObject(source tree.Source, pointer lfs.Pointer, limits tree.Limits) (*g
 	return nil, errors.Join(err, object.Close())
 }
 
-// ReadObject appends an object to buf and closes it. One of more than limit
-// bytes is git.ErrTooLarge.
+// ReadObject appends an object to buf and closes the object. It returns git.ErrTooLarge above
+// limit bytes.
 func ReadObject(object *git.LFSObject, limit int64, buf []byte) ([]byte, error) {
 	if object.Size() > limit {
 		return buf, errors.Join(git.ErrTooLarge, object.Close())
 	}
-	buf = slices.Grow(buf, int(object.Size())+1) // one more, to be told of the end
+	buf = slices.Grow(buf, int(object.Size())+1) // one more, to detect the end
 	var err error
 	for err == nil {
 		var n int
@@ -70,14 +70,14 @@ func ReadObject(object *git.LFSObject, limit int64, buf []byte) ([]byte, error) 
 	return buf, errors.Join(err, object.Close())
 }
 
-// pointed is Open for a file that may be a pointer; write is nil if that stays.
+// pointed is Open for a file that may be a pointer; write is nil if the pointer stays.
 func (o *Opener) pointed(e tree.Entry) (size int64, write func(io.Writer) error, err error) {
 	object, _, err := o.object(e)
 	if object == nil || err != nil {
 		return 0, nil, err
 	}
 	size = object.Size()
-	// It is opened again to be written, since it may be only measured.
+	// It is opened again for writing, because the caller may only need the size.
 	if err := object.Close(); err != nil {
 		return 0, nil, err
 	}
@@ -94,7 +94,7 @@ func (o *Opener) pointed(e tree.Entry) (size int64, write func(io.Writer) error,
 	}, nil
 }
 
-// LacksObject reports whether a file is a pointer whose object is not there.
+// LacksObject reports whether a file is a pointer whose object is missing.
 func (o *Opener) LacksObject(e tree.Entry) (bool, error) {
 	if !e.Treatment.MayBePointer() {
 		return false, nil
@@ -107,7 +107,7 @@ func (o *Opener) LacksObject(e tree.Entry) (bool, error) {
 	return false, object.Close()
 }
 
-// object opens what a file stands for; nil if that is nothing, or not there.
+// object opens the object of a file; nil if there is none.
 func (o *Opener) object(e tree.Entry) (object *git.LFSObject, isPointer bool, err error) {
 	content, pointer, ok, err := ReadPointer(o.source, e.ID, o.stored[:0])
 	if content != nil {

@@ -7,17 +7,16 @@ import (
 	"github.com/repomcp/repomcp/internal/git/charset"
 )
 
-// errNotEncodable means that the content is not UTF-8, or has a character that
-// the encoding has not.
+// errNotEncodable means that the content is not UTF-8, or has a character that the encoding lacks.
 var errNotEncodable = errors.New("convert: the content cannot be encoded")
 
-// encodeStage writes a content, which is in UTF-8, in another encoding.
+// encodeStage converts UTF-8 to another encoding.
 type encodeStage struct {
 	next    stage
 	charset charset.Charset
 	encoder *charset.Encoder
-	cut     []byte // the beginning of a character
-	out     []byte // to be handed on
+	cut     []byte // an incomplete character
+	out     []byte // pending output
 }
 
 func newEncodeStage(c charset.Charset, next stage) *encodeStage {
@@ -52,7 +51,7 @@ func (s *encodeStage) write(p []byte) error {
 	return nil
 }
 
-// completeCut takes from p what is missing of a character, and returns the rest.
+// completeCut takes the missing bytes of a character from p, and returns the rest.
 func (s *encodeStage) completeCut(p []byte) ([]byte, error) {
 	for len(s.cut) > 0 && len(p) > 0 {
 		s.cut, p = append(s.cut, p[0]), p[1:]
@@ -66,8 +65,8 @@ func (s *encodeStage) completeCut(p []byte) ([]byte, error) {
 	return p, nil
 }
 
-// asciiRun is the number of bytes at the beginning of p that stay, up to what
-// the stage hands on at once.
+// asciiRun returns the number of unchanged bytes at the beginning of p, up to the stage's output
+// size.
 func (s *encodeStage) asciiRun(p []byte) int {
 	if !s.charset.ASCII {
 		return 0

@@ -2,11 +2,11 @@ package convert
 
 import "bytes"
 
-// crlfStage writes a CR before each LF that has none.
+// crlfStage inserts a CR before each LF without one.
 type crlfStage struct {
 	next stage
 	crlf []byte
-	cr   bool // the last byte was one
+	cr   bool // the last byte was a CR
 }
 
 func newCRLFStage(next stage) *crlfStage {
@@ -41,18 +41,17 @@ func (s *crlfStage) lineWithCRLF(line []byte) error {
 
 func (s *crlfStage) end() error { return s.next.end() }
 
-// statistics is the end of a chain that only wants to know whether a content is
-// text.
+// statistics is the end of a chain that determines whether a content is text.
 type statistics struct {
 	nul, loneCR, loneLF, crlf int64
 	printable, nonPrintable   int64
 
-	cr   bool // a CR came last, and is not counted yet
+	cr   bool // the last byte was a CR, not yet counted
 	last byte
 }
 
 const (
-	substitute = 0x1a // ^Z, which ended a file in CP/M
+	substitute = 0x1a // ^Z, the end of a file in CP/M
 	escape     = 0x1b
 	del        = 0x7f
 )
@@ -67,7 +66,7 @@ func (s *statistics) write(p []byte) error {
 			s.crlf++
 		case c == '\n':
 			s.loneLF++
-		case c == '\r': // counted with what follows
+		case c == '\r': // counted with the next byte
 		case c == 0:
 			s.nul++
 			s.nonPrintable++
@@ -81,7 +80,7 @@ func (s *statistics) write(p []byte) error {
 	return nil
 }
 
-// isPrintable takes each byte of UTF-8, or of any other encoding, as printable.
+// isPrintable treats all bytes beyond ASCII as printable.
 func isPrintable(c byte) bool {
 	switch c {
 	case '\b', '\t', '\f', escape:
@@ -100,9 +99,8 @@ func (s *statistics) end() error {
 	return nil
 }
 
-// isTextWithoutCR is the question of text=auto: whether each LF can become a
-// CRLF, and each CRLF then a LF again, without a doubt. A content is binary when
-// more than one byte in 128 cannot be printed.
+// isTextWithoutCR implements text=auto: whether all LFs can become CRLFs reversibly. A content is
+// binary if more than one byte in 128 is not printable.
 func (s *statistics) isTextWithoutCR() bool {
 	return s.loneCR == 0 && s.crlf == 0 && s.nul == 0 && s.printable/128 >= s.nonPrintable
 }

@@ -2,31 +2,31 @@ package convert
 
 import "bytes"
 
-// identStage writes the id of the blob into the keyword `$Id$` and into one
-// that has an id already, `$Id: anything $`: gitattributes(5), "ident".
+// identStage writes the id of the blob into the keyword `$Id$`, and into one with an id, `$Id:
+// anything $`: gitattributes(5), "ident".
 //
-// A keyword ends at a dollar on the same line. One whose text has a space,
-// other than at its beginning and before the closing dollar, is that of another
-// version control system, and stays.
+// A keyword ends at a dollar on the same line. A keyword whose text contains a space, other than at
+// its beginning and before the closing dollar, belongs to another version control system, and
+// stays.
 //
-// None of the bytes between the two dollars can begin a keyword. So what turns
-// out to be none is handed on as it is, and the search goes on behind it.
+// No byte between the two dollars can begin a keyword. So a failed candidate is passed on
+// unchanged, and the search continues after it.
 type identStage struct {
 	*keywords
 
-	text  int  // bytes behind "$Id:", or -1 before the colon
-	space bool // the last of them may only be followed by a dollar
-	over  bool // the keyword is longer than held, and decided about
+	text  int  // bytes after "$Id:", or -1 before the colon
+	space bool // only a dollar may follow the last byte
+	over  bool // the keyword exceeds the buffer, and is decided
 }
 
-// keywords is what the stages that write ids have in common.
+// keywords is shared by the stages that write ids.
 type keywords struct {
 	next    stage
-	keyword []byte // as it is written
+	keyword []byte // its replacement
 
-	// hold is how much of a keyword is kept while its end is not known. Of each
-	// longer one, long says in order whether it is replaced: the stage either
-	// finds that out (searching) or goes by it.
+	// hold bounds the buffered part of a keyword whose end is not known. For each longer one, long
+	// tells in order whether it is replaced: the stage either determines that (searching) or uses
+	// it.
 	hold      int
 	searching bool
 	long      []bool
@@ -68,7 +68,7 @@ func (s *identStage) end() error {
 	return s.next.end()
 }
 
-// continueKeyword takes bytes until the keyword has ended, and returns the rest.
+// continueKeyword consumes bytes to the end of the keyword, and returns the rest.
 func (s *identStage) continueKeyword(p []byte) ([]byte, error) {
 	for i, c := range p {
 		switch s.judge(c) {
@@ -87,12 +87,12 @@ func (s *identStage) continueKeyword(p []byte) ([]byte, error) {
 type identVerdict byte
 
 const (
-	identOpen  identVerdict = iota // c is part of what may be a keyword
-	identNone                      // with c it is none
+	identOpen  identVerdict = iota // the keyword may continue with c
+	identNone                      // with c it is no keyword
 	identWhole                     // c is its closing dollar
 )
 
-// judge says what the next byte makes of what has been held.
+// judge classifies the next byte of a candidate.
 func (s *identStage) judge(c byte) identVerdict {
 	if n := len(s.held); s.text < 0 && n < len(identHead) {
 		return openIf(c == identHead[n])
@@ -113,8 +113,7 @@ func openIf(good bool) identVerdict {
 	return identNone
 }
 
-// keep takes c as part of the keyword. left is true if the keyword is longer
-// than can be held, and known to be none.
+// keep adds c to the keyword. left is true if the keyword exceeds the buffer, and is known to stay.
 func (s *identStage) keep(c byte) (left bool, err error) {
 	switch {
 	case s.text >= 0:
@@ -146,10 +145,10 @@ func (s *identStage) keep(c byte) (left bool, err error) {
 	return true, s.leave()
 }
 
-// leave hands on what is held as it is.
+// leave passes on the buffered bytes unchanged.
 func (s *identStage) leave() error { return s.finish(false, s.held) }
 
-// replace hands on the keyword with the id.
+// replace passes on the keyword with the id.
 func (s *identStage) replace() error {
 	return s.finish(true, s.keyword)
 }

@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// stage takes a content in pieces and hands on what it makes of them. A piece
-// belongs to the stage during write only. end comes once, after the last one.
+// stage receives a content in pieces and passes on its output. A piece is only valid during write.
+// end is called once, after the last piece.
 type stage interface {
 	write(p []byte) error
 	end() error
 }
 
-// counter is the end of a chain that only wants to know the length.
+// counter is the end of a chain that determines the length.
 type counter struct{ n int64 }
 
 func (c *counter) write(p []byte) error {
@@ -22,8 +22,7 @@ func (c *counter) write(p []byte) error {
 
 func (c *counter) end() error { return nil }
 
-// output is the end of a chain that writes. It gathers pieces, which can be as
-// short as a line.
+// output is the end of a chain that writes. It buffers pieces, which can be as short as a line.
 type output struct {
 	counter
 	w *bufio.Writer

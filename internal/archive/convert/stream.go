@@ -10,44 +10,42 @@ import (
 )
 
 const (
-	// pieceSize is what is read of a content at once: enough to make the calls
-	// cheap, little enough for hundreds of streams.
+	// pieceSize is the size of a read: enough to make calls cheap, and little enough for hundreds
+	// of streams.
 	pieceSize = 64 << 10
 
-	// holdSize is how much of an `$Id:` without an end is kept in memory. The
-	// real ones have less than a hundred bytes; to know how a longer one ends,
-	// the content is read once more.
+	// holdSize bounds the buffered part of an unterminated `$Id:`. Real ones have less than a
+	// hundred bytes; for a longer one, the content is read once more to find its end.
 	holdSize = 64 << 10
 )
 
-// errChanged means that the source gave different contents.
+// errChanged means that two readings of the source differ.
 var errChanged = errors.New("convert: the content is not the same at each reading")
 
-// Source is a content that can be read again.
+// Source is a content that can be read repeatedly.
 type Source struct {
 	Open func() (io.ReadCloser, error) // called once for each reading
-	Size int64                         // in bytes, of what each reading gives
+	Size int64                         // in bytes, of each reading
 }
 
-// Measured is a content about which everything has been decided: by readings, each
-// by what the earlier ones found out.
+// Measured is a content whose conversion is completely decided, by readings that build on each
+// other.
 type Measured struct {
-	c    Conversion // without charset once the content cannot be encoded
+	c    Conversion // without charset if the content cannot be encoded
 	id   string
-	hold int    // bytes of an `$Id:` in memory, at least the length of "$Id:"
-	long []bool // of each `$Id:` that is longer: whether it is replaced
+	hold int    // buffered bytes of an `$Id:`, at least the length of "$Id:"
+	long []bool // for each longer `$Id:`: whether it is replaced
 
 	crlf bool  // LF becomes CRLF
 	size int64 // of the result
 	read reading
 }
 
-// reading gives a content to a stage, from beginning to end.
+// reading passes a whole content to a stage.
 type reading func(stage) error
 
-// Measure reads the content of src to find out how long it is converted. id is the
-// id of the blob in hex. The context ends it between two pieces, with the context's
-// cause.
+// Measure reads the content of src to determine its converted length. id is the id of the blob in
+// hex. The context ends it between two pieces, with the context's cause.
 func (c Conversion) Measure(ctx context.Context, src Source, id string) (*Measured, error) {
 	return c.measure(ctx, src, id, holdSize)
 }
@@ -73,11 +71,10 @@ func (c Conversion) measure(ctx context.Context, src Source, id string, hold int
 	return m, err
 }
 
-// Size is that of the converted content, in bytes.
+// Size returns the length of the converted content in bytes.
 func (m *Measured) Size() int64 { return m.size }
 
-// CopyTo writes the converted content to w: [Measured.Size] bytes, or an
-// error.
+// CopyTo writes the converted content to w: [Measured.Size] bytes, or an error.
 func (m *Measured) CopyTo(w io.Writer) error {
 	out := newOutput(w)
 	err := m.read(m.chain(out))
@@ -87,7 +84,7 @@ func (m *Measured) CopyTo(w io.Writer) error {
 	return err
 }
 
-// findLongIdents decides about each `$Id:` too long to hold.
+// findLongIdents decides about each `$Id:` that exceeds the buffer.
 func (m *Measured) findLongIdents() error {
 	k := &keywords{next: &counter{}, hold: m.hold, searching: true}
 	err := m.read(m.c.identStage(k))
@@ -95,8 +92,7 @@ func (m *Measured) findLongIdents() error {
 	return err
 }
 
-// decideLineEndings looks at the content after `$Id$` has been written into
-// it, as git does.
+// decideLineEndings inspects the content after `$Id$` was replaced, as git does.
 func (m *Measured) decideLineEndings() error {
 	m.crlf = m.c.eol == toCRLF
 	if m.c.eol != toCRLFAuto {
@@ -108,7 +104,7 @@ func (m *Measured) decideLineEndings() error {
 	return err
 }
 
-// count finds the size of the result, or errNotEncodable.
+// count determines the size of the result, or returns errNotEncodable.
 func (m *Measured) count() error {
 	var n counter
 	err := m.read(m.chain(&n))
@@ -116,7 +112,7 @@ func (m *Measured) count() error {
 	return err
 }
 
-// chain puts the steps of the conversion before last, in git's order.
+// chain prepends the steps of the conversion to last, in git's order.
 func (m *Measured) chain(last stage) stage {
 	if m.c.charset != (charset.Charset{}) {
 		last = newEncodeStage(m.c.charset, last)
@@ -141,7 +137,7 @@ func (c Conversion) identStage(k *keywords) stage {
 	return &identStage{keywords: k}
 }
 
-// reading reads the source, once each time.
+// reading returns a reading that reads the source each time.
 func (s Source) reading(ctx context.Context) reading {
 	piece := make([]byte, pieceSize)
 	return func(to stage) (err error) {

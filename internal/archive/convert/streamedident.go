@@ -2,32 +2,31 @@ package convert
 
 import "bytes"
 
-// streamedIdentStage does what [identStage] does, as git checkout does it to contents
-// that it streams: convert.c, ident_filter_fn. It differs from git archive in what is a
-// keyword:
+// streamedIdentStage corresponds to [identStage] for contents that git checkout streams: convert.c,
+// ident_filter_fn. It differs in what is a keyword:
 //
-//   - A byte that ends the beginning of a keyword begins none, so that "$$Id$" stays.
-//   - A keyword with a text goes on to the next dollar, or to the end of the line. It is
-//     that of another system if it begins with a space and has one more, or a tab or a
-//     CR, before another byte than the dollar, as far as its first NUL.
-//   - "$Id", another byte, and a keyword with a text behind it are replaced together.
+//   - A byte that breaks the beginning of a keyword cannot begin one, so that "$$Id$" stays.
+//   - A keyword with a text ends at the next dollar, or at the end of the line. It belongs to
+//     another system if it begins with a space and has another one, or a tab or a CR, before a byte
+//     other than the dollar, up to its first NUL.
+//   - "$Id", another byte, and a keyword with a text after it are replaced together.
 type streamedIdentStage struct {
 	*keywords
-	matched  int  // bytes of identBytes that came last
-	inText   bool // behind "$Id:"
+	matched  int  // length of the matched prefix of identBytes
+	inText   bool // after "$Id:"
 	foreign  foreignness
-	over     bool // more came than can be held, and it is decided about
+	over     bool // the keyword exceeds the buffer, and is decided
 	dropping bool // and it is replaced
 }
 
-// identBytes are matched as C has the text: with a NUL at the end.
+// identBytes are matched as a C string: with a NUL at the end.
 const identBytes = identHead + "\x00"
 
-// foreignness is how far the question has got whether a keyword is of another system.
+// foreignness is the state of deciding whether a keyword belongs to another system.
 type foreignness byte
 
 const (
-	notForeign foreignness = iota // nor can it be any more
+	notForeign foreignness = iota // decided: it does not
 	atFirst
 	open // it begins with a space
 	afterSpace
@@ -47,7 +46,7 @@ func (s *streamedIdentStage) write(p []byte) error {
 			s.matched, p = 1, p[i+1:]
 			continue
 		}
-		if err := s.take(p[0]); err != nil {
+		if err := s.matchByte(p[0]); err != nil {
 			return err
 		}
 		p = p[1:]
@@ -66,10 +65,10 @@ func (s *streamedIdentStage) end() error {
 	return s.next.end()
 }
 
-// take looks at the next byte of what may be a keyword.
-func (s *streamedIdentStage) take(c byte) error {
+// matchByte processes the next byte of a candidate.
+func (s *streamedIdentStage) matchByte(c byte) error {
 	if s.inText {
-		return s.takeText(c)
+		return s.matchText(c)
 	}
 	if s.matched < len(identBytes) && c == identBytes[s.matched] {
 		s.matched++
@@ -102,8 +101,8 @@ func (s *streamedIdentStage) take(c byte) error {
 	return s.keep(c)
 }
 
-// takeText looks at the next byte of a keyword's text.
-func (s *streamedIdentStage) takeText(c byte) error {
+// matchText processes the next byte of a keyword's text.
+func (s *streamedIdentStage) matchText(c byte) error {
 	if err := s.keep(c); err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ func (s *streamedIdentStage) takeText(c byte) error {
 	return s.finish(true)
 }
 
-// judge looks at a byte for the question whether the keyword is of another system.
+// judge uses a byte to decide whether the keyword belongs to another system.
 func (s *streamedIdentStage) judge(c byte) {
 	switch isSpace := c == ' ' || c == '\t' || c == '\r'; {
 	case s.foreign == atFirst && c == ' ', s.foreign == open && c != 0 && !isSpace:
@@ -132,7 +131,7 @@ func (s *streamedIdentStage) judge(c byte) {
 	}
 }
 
-// keep holds bytes until it is known what becomes of them.
+// keep buffers bytes until the keyword is decided.
 func (s *streamedIdentStage) keep(b ...byte) error {
 	switch {
 	case s.over && (s.searching || s.dropping):
@@ -157,7 +156,7 @@ func (s *streamedIdentStage) keep(b ...byte) error {
 	return s.next.write(append(s.held, b...))
 }
 
-// leave hands on what is held as it is.
+// leave passes on the buffered bytes unchanged.
 func (s *streamedIdentStage) leave() error { return s.finish(false) }
 
 func (s *streamedIdentStage) finish(replaced bool) error {

@@ -5,8 +5,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// attributesChange reports whether any .gitattributes is other in two trees.
-// Folders that are the same are not read.
+// attributesChange reports whether any .gitattributes differs between two trees. It does not read
+// equal folders.
 func (c *comparison) attributesChange(base, head []git.TreeEntry, seen map[[2]git.ID]bool) (bool, error) {
 	before, _ := tree.AttributesFile(base)
 	after, _ := tree.AttributesFile(head)
@@ -38,7 +38,7 @@ func (c *comparison) attributesChange(base, head []git.TreeEntry, seen map[[2]gi
 	return false, nil
 }
 
-// folderID is that of a folder; anything else has none.
+// folderID returns the id of a folder; the zero id for other entries.
 func folderID(e *git.TreeEntry) git.ID {
 	if !isFolder(e) {
 		return git.ID{}

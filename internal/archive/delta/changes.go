@@ -7,22 +7,21 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
-// Status says what becomes of an entry.
+// Status is the status of an entry.
 type Status uint8
 
-// The statuses, by the lists of a delta's manifest.
+// The statuses correspond to the lists of a delta's manifest.
 const (
 	Unchanged Status = iota // a folder above others
 	TypeChanged
 	ModeChanged
 	Added
 	Modified
-	Deleted // not to be sent
+	Deleted // not sent
 )
 
-// Changes are what turns one archive into another: the entries to send, in
-// archive order, and the paths to delete before that, those in a folder before
-// the folder.
+// Changes turn one archive into another: the entries to send, in archive order, and the paths to
+// delete before, where contents precede their folder.
 type Changes struct {
 	entries  tree.Batch
 	statuses []Status // of entries
@@ -37,7 +36,7 @@ func (c *Changes) add(l tree.Limits, prefix string, e tree.Entry, status Status)
 	return nil
 }
 
-// Paths goes over those of a status.
+// Paths yields the paths with a status.
 func (c *Changes) Paths(status Status) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for i, s := range c.statuses {
@@ -48,7 +47,7 @@ func (c *Changes) Paths(status Status) iter.Seq[[]byte] {
 	}
 }
 
-// Bases goes over the entries that may be patched.
+// Bases yields the entries that may be patched.
 func (c *Changes) Bases() iter.Seq[tree.Entry] {
 	return func(yield func(tree.Entry) bool) {
 		for e := range c.entries.All() {
@@ -59,7 +58,7 @@ func (c *Changes) Bases() iter.Seq[tree.Entry] {
 	}
 }
 
-// nextSent is the index of the first entry to send from one on.
+// nextSent returns the index of the first entry to send at or after from.
 func (c *Changes) nextSent(from int) int {
 	for from < len(c.statuses) && c.statuses[from] == Deleted {
 		from++
@@ -67,8 +66,8 @@ func (c *Changes) nextSent(from int) int {
 	return from
 }
 
-// LeftOut returns a function that is told the paths of the head's archive, in its
-// order, and reports which of them the delta does not have.
+// LeftOut returns a function that takes the paths of the head's archive in order, and reports
+// whether the delta omits them.
 func (c *Changes) LeftOut() func(path []byte) bool {
 	next := c.nextSent(0)
 	return func(path []byte) bool {
@@ -80,21 +79,20 @@ func (c *Changes) LeftOut() func(path []byte) bool {
 	}
 }
 
-// Walk hands out the entries of a delta.
+// Walk yields the entries of a delta.
 type Walk struct {
 	changes *Changes
-	first   *tree.Entry // before them, unless nil
+	first   *tree.Entry // precedes them, unless nil
 	next    int
 	entries int64
 }
 
-// Walk stands before the first entry to send, or before another that comes first.
+// Walk returns a walk before first, or if that is nil, before the first entry to send.
 func (c *Changes) Walk(first *tree.Entry) *Walk {
 	return &Walk{changes: c, first: first, next: c.nextSent(0)}
 }
 
-// Fill adds entries to a batch until it is full, and reports whether there are
-// more.
+// Fill adds entries to a batch until it is full, and reports whether there are more.
 func (w *Walk) Fill(b *tree.Batch) (more bool, err error) {
 	if w.first != nil && !b.Full() {
 		b.Add("", *w.first)
@@ -109,5 +107,5 @@ func (w *Walk) Fill(b *tree.Batch) (more bool, err error) {
 	return w.next < end, nil
 }
 
-// Counts knows of no ignored entries: they are no difference.
+// Counts returns no ignored entries, because they are no difference.
 func (w *Walk) Counts() (entries, ignored int64) { return w.entries, 0 }

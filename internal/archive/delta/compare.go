@@ -8,9 +8,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// Compare lists what turns the archive of the base into that of the head, which
-// were selected by the same options. Where $Format:…$ is expanded in one of the two,
-// files with export-subst are always sent.
+// Compare lists the changes from the base's archive to the head's, which were selected by the same
+// options. If $Format:…$ is expanded in one of the two, files with export-subst are always sent.
 func Compare(ctx context.Context, base, head *tree.Selection, expands bool) (*Changes, error) {
 	rules := head.Rules()
 	c := &comparison{ctx: ctx, head: head, expands: expands, before: rules, after: rules, changes: &Changes{}}
@@ -22,19 +21,19 @@ func Compare(ctx context.Context, base, head *tree.Selection, expands bool) (*Ch
 	return c.changes, c.begin(base)
 }
 
-// comparison goes through two trees at once. Where both have the same folder
-// nothing below it is read, unless attributes are other ones.
+// comparison walks two trees at once. It does not read below equal folders, unless attributes
+// differ.
 //
-// What an archive holds follows the rules of [tree.Walk].
+// It follows the rules of [tree.Walk].
 type comparison struct {
 	ctx  context.Context
 	head *tree.Selection
-	// before and after are the rules of the base and of the head. They are the same
-	// where the attributes are.
+	// before and after are the rules of the base and of the head. They are the same object if the
+	// attributes are equal.
 	before, after *tree.Rules
 	strip         int
 	expands       bool
-	// everything says that files may have to be sent that are the same.
+	// everything means that equal files may have to be sent.
 	everything bool
 
 	path    []byte
@@ -44,23 +43,23 @@ type comparison struct {
 	changes *Changes
 }
 
-// openFolder is a folder of the head that the comparison is in.
+// openFolder is a folder of the head on the current path.
 type openFolder struct {
 	length int // of its path, with the final slash
 	mode   git.Mode
 	id     git.ID
-	at     int // in changes, or notSent
+	at     int // index in changes, or notSent
 }
 
 const notSent = -1
 
-// membership says in which of the two archives a folder is: in those in which it
-// holds anything that is selected, whether that is written or left out.
+// membership tells which of the two archives contain a folder: those in which it contains anything
+// selected, whether that is written or excluded.
 type membership struct{ base, head bool }
 
 func (p *membership) add(q membership) { p.base, p.head = p.base || q.base, p.head || q.head }
 
-// version is what one of the archives has under a name; it may be nothing.
+// version is an archive's entry of a name; it may be missing.
 type version struct {
 	exists    bool
 	mode      git.Mode
@@ -68,8 +67,8 @@ type version struct {
 	treatment *tree.Treatment
 }
 
-// examineAttributes looks for attributes that are not the same in both. In an archive
-// they may leave files out, and are refused; otherwise each file is looked at.
+// examineAttributes looks for attributes that differ. In an archive these may exclude files, and
+// are refused; otherwise each file is compared.
 func (c *comparison) examineAttributes(base *tree.Selection) error {
 	changed, err := c.attributesChange(base.Root.Entries, c.head.Root.Entries, make(map[[2]git.ID]bool))
 	if err != nil {
@@ -87,7 +86,7 @@ func (c *comparison) examineAttributes(base *tree.Selection) error {
 	return err
 }
 
-// begin goes down to the folder that is stripped, and compares what is below.
+// begin descends to the stripped folder, and compares its contents.
 func (c *comparison) begin(from *tree.Selection) error {
 	base, head := from.Root.Entries, c.head.Root.Entries
 	if err := c.pushRules(base, head); err != nil {
@@ -118,7 +117,7 @@ func (c *comparison) begin(from *tree.Selection) error {
 	return err
 }
 
-// list reads a folder; what is none has no entries.
+// list reads a folder; other entries have no contents.
 func (c *comparison) list(e *git.TreeEntry) ([]git.TreeEntry, error) {
 	if e == nil || !e.Mode.IsDir() {
 		return nil, nil
@@ -127,8 +126,7 @@ func (c *comparison) list(e *git.TreeEntry) ([]git.TreeEntry, error) {
 	return entries, tree.Damaged(err)
 }
 
-// entries compares two folders by name. Those entries that are the same, and
-// were not looked at, are returned.
+// entries compares two folders by name. It returns equal entries that were not examined.
 func (c *comparison) entries(base, head []git.TreeEntry) (in membership, same []git.TreeEntry, err error) {
 	for b, h := range pairs(base, head) {
 		if b != nil && h != nil && *b == *h && !c.everything {
@@ -144,10 +142,9 @@ func (c *comparison) entries(base, head []git.TreeEntry) (in membership, same []
 	return in, same, nil
 }
 
-// pairs goes over the names in two folders: those of the head in its order, and
-// then those that only the base has. An entry that there is not is nil. Unlike in
-// [git.PairTrees] a file and a folder of one name are a pair, for one takes the
-// place of the other where an archive is unpacked, and any order is right.
+// pairs yields the names in two folders: those of the head in order, and then those only in the
+// base. A missing entry is nil. Unlike in [git.PairTrees] a file and a folder of one name are a
+// pair, because one replaces the other when an archive is unpacked, and any order is valid.
 func pairs(base, head []git.TreeEntry) iter.Seq2[*git.TreeEntry, *git.TreeEntry] {
 	return func(yield func(base, head *git.TreeEntry) bool) {
 		before, after := byName(base), byName(head)
@@ -172,7 +169,7 @@ func byName(entries []git.TreeEntry) map[string]*git.TreeEntry {
 	return names
 }
 
-// pair compares what the two trees have under a name; nil is nothing.
+// pair compares the entries of a name in both trees; nil means missing.
 func (c *comparison) pair(base, head *git.TreeEntry) (in membership, err error) {
 	name := head
 	if name == nil {
@@ -199,8 +196,7 @@ func (c *comparison) pair(base, head *git.TreeEntry) (in membership, err error) 
 
 func isFolder(e *git.TreeEntry) bool { return e != nil && e.Mode.IsDir() }
 
-// version says what an archive has under the path, and whether that makes the
-// folders above be in it.
+// version returns an archive's entry at the path, and whether its parent folders are included.
 func (c *comparison) version(e *git.TreeEntry, folder bool, rules *tree.Rules) (v version, counts bool) {
 	switch {
 	case e == nil:
@@ -218,8 +214,8 @@ func (c *comparison) version(e *git.TreeEntry, folder bool, rules *tree.Rules) (
 	return v, v.exists || !e.Mode.IsDir()
 }
 
-// addChange lists what becomes of a name. at is where a folder of the head is in
-// the list already.
+// addChange records the change of a name. at is the index of a folder of the head that is already
+// in the list.
 func (c *comparison) addChange(before, after version, at int) error {
 	var status Status
 	switch {
@@ -251,8 +247,8 @@ func (c *comparison) addChange(before, after version, at int) error {
 	return c.send(after, base(before, after), status)
 }
 
-// base is what a file may be patched from: one in its place, where both are in the
-// archives as they are stored.
+// base returns the file that a patch can apply to: one at the same path, if the archives contain
+// both as they are stored.
 func base(before, after version) git.ID {
 	if before.exists && before.mode.IsRegular() && after.mode.IsRegular() && before.id != after.id &&
 		!before.treatment.Changes() && !after.treatment.Changes() {
@@ -261,7 +257,7 @@ func base(before, after version) git.ID {
 	return git.ID{}
 }
 
-// full is the path as archives have it: folders and gitlinks end in a slash.
+// full returns the path as in archives: folders and gitlinks end in a slash.
 func (c *comparison) full(mode git.Mode) []byte {
 	path := c.path[c.strip:]
 	if mode.IsDir() || mode.IsGitlink() {
@@ -270,7 +266,7 @@ func (c *comparison) full(mode git.Mode) []byte {
 	return path
 }
 
-// send lists an entry, after the folders above that were not yet.
+// send adds an entry, after its parent folders that are not in the list yet.
 func (c *comparison) send(v version, base git.ID, status Status) error {
 	from := len(c.open)
 	for from > 0 && c.open[from-1].at == notSent {
@@ -292,8 +288,8 @@ func (c *comparison) add(e tree.Entry, status Status) error {
 	return c.changes.add(c.head.Limits, c.head.Prefix, e, status)
 }
 
-// folder compares what is below the path, where at least one tree has a
-// folder. at is where the head's is in the list, if something below is.
+// folder compares the contents at the path, where at least one tree has a folder. at is the index
+// of the head's folder in the list, if its contents are sent.
 func (c *comparison) folder(base, head *git.TreeEntry) (in membership, at int, err error) {
 	if !c.enters() {
 		return in, notSent, nil
@@ -328,8 +324,7 @@ func (c *comparison) folder(base, head *git.TreeEntry) (in membership, at int, e
 	return in, at, err
 }
 
-// enters reports whether the folder at the path is in archives at all, if it
-// has something in it.
+// enters reports whether the folder at the path can be in the archives, if it is not empty.
 func (c *comparison) enters() bool {
 	if !c.head.Match(c.path, git.ModeDir) {
 		return false
@@ -338,7 +333,7 @@ func (c *comparison) enters() bool {
 	return !ignored
 }
 
-// enter reads a folder, if it is one.
+// enter reads the entry if it is a folder.
 func (c *comparison) enter(e *git.TreeEntry) ([]git.TreeEntry, error) {
 	if !isFolder(e) {
 		return nil, nil
@@ -359,7 +354,7 @@ func (c *comparison) push(base, head []git.TreeEntry) error {
 	return c.pushRules(base, head)
 }
 
-// pushRules makes the attributes of a folder count, in both trees.
+// pushRules applies the attributes of a folder in both trees.
 func (c *comparison) pushRules(base, head []git.TreeEntry) error {
 	source := c.head.Root.Source
 	if c.before == c.after {
@@ -380,8 +375,8 @@ func (c *comparison) pop() {
 	}
 }
 
-// addSame takes into account what both folders have. It is asked only where
-// that matters: where all else of a folder is new, or gone, or not selected.
+// addSame adds the membership of equal entries. It is called only if that matters: if everything
+// else in a folder is new, deleted, or not selected.
 func (c *comparison) addSame(in *membership, same []git.TreeEntry) error {
 	for i := range same {
 		ok, err := c.holds(&same[i])
@@ -396,7 +391,7 @@ func (c *comparison) addSame(in *membership, same []git.TreeEntry) error {
 	return nil
 }
 
-// holds reports whether an entry is selected, or one below it.
+// holds reports whether an entry or one below it is selected.
 func (c *comparison) holds(e *git.TreeEntry) (ok bool, err error) {
 	length := len(c.path)
 	c.path = append(c.path, e.Name...)

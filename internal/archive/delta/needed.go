@@ -7,32 +7,29 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// ReservedFolder holds what is added to archives. No tree may have it at the
-// same place.
+// ReservedFolder contains additional members. No tree may have it at the same place.
 const ReservedFolder = ".repomcp"
 
 // The reasons of a [FullNeededError].
 const (
-	// BaseUnknown: no such commit is served, or what the options name is not in
-	// it, so that there is no such archive of it.
+	// BaseUnknown: the commit is not served, or does not contain the paths of the options, so its
+	// archive does not exist.
 	BaseUnknown = "base unknown"
-	// AttributesChanged: a .gitattributes is other in the base, so that any
-	// file may be.
+	// AttributesChanged: a .gitattributes differs, so that any file may differ.
 	AttributesChanged = "attributes changed"
-	// DeltaLarger: it would have more bytes of tar than the full archive.
+	// DeltaLarger: the delta's tar would be larger than the full archive's.
 	DeltaLarger = "delta larger"
-	// ReservedName: a tree has a .repomcp itself.
+	// ReservedName: a tree contains a .repomcp itself.
 	ReservedName = "reserved name"
 )
 
-// FullNeededError says that only the full archive can be had. Nothing was
-// written.
+// FullNeededError means that only the full archive is possible. Nothing was written.
 type FullNeededError struct{ Reason string }
 
 func (e *FullNeededError) Error() string { return "a full archive is needed: " + e.Reason }
 
-// reserved reports whether a folder has the name of ours, also on a system
-// that takes upper case for lower.
+// reserved reports whether a folder has an entry with the reserved name, also in another case,
+// which some systems do not distinguish.
 func reserved(entries []git.TreeEntry) bool {
 	return slices.ContainsFunc(entries,
 		func(e git.TreeEntry) bool { return strings.EqualFold(e.Name, ReservedFolder) })

@@ -16,8 +16,7 @@ const (
 	Gitlink
 )
 
-// entry is one of a tree. git looks at the folder that it is in and at its
-// name by themselves.
+// entry is an entry of a tree. git matches its folder and its name separately.
 type entry struct {
 	path []byte // without a slash at the end
 	base int    // length of the folder's path with its final slash
@@ -31,22 +30,21 @@ func newEntry(path []byte, kind Kind) entry {
 func (e *entry) folder() []byte { return e.path[:e.base] }
 func (e *entry) name() []byte   { return e.path[e.base:] }
 
-// interest is how much of a folder an item selects through one of its entries.
+// interest is how much of a folder an item selects, as shown by one of its entries.
 type interest byte
 
 const (
 	not   interest = iota
 	one            // the entry
-	whole          // all that is in the same folder
+	whole          // everything in the same folder
 )
 
-// selects returns what the item selects of an entry. A folder is selected when
-// something in it may be.
+// selects returns what the item selects of an entry. A folder is selected if something in it may
+// be.
 //
-// A path selects what it is the folder of, the entry that it names, and the
-// folders on the way there. A glob also selects what it matches: its part below
-// the entry's folder is compared with the name where the folder is written out in
-// it, else all of it with the whole path.
+// A path selects everything below it, the entry that it names, and the folders on the way there. A
+// glob also selects what it matches: if the glob spells out the entry's folder, its rest is matched
+// against the name, else all of it against the whole path.
 func (i *item) selects(e *entry) interest {
 	skip := 0
 	if e.base < len(i.match) && i.equal(e.folder(), i.match[:e.base]) {
@@ -68,8 +66,8 @@ func (i *item) selects(e *entry) interest {
 
 func (i *item) isGlob() bool { return i.literal < len(i.match) }
 
-// covers reports whether the item is the folder, or one above it. folder is a
-// path with its final slash; "" is the root.
+// covers reports whether the item is the folder, or one of its parents. folder is a path with its
+// final slash; "" is the root.
 func (i *item) covers(folder []byte) bool {
 	n := len(i.match)
 	if n > len(folder) || !i.equal(folder[:n], i.match) {
@@ -78,8 +76,8 @@ func (i *item) covers(folder []byte) bool {
 	return n == 0 || i.match[n-1] == '/' || n < len(folder) && folder[n] == '/'
 }
 
-// names reports whether the item, which begins with the folder of the entry, goes
-// on with the entry's name, and leads to nothing that the entry cannot have.
+// names reports whether the item, which begins with the folder of the entry, continues with the
+// entry's name, and ends in nothing that the entry cannot have.
 func (i *item) names(e *entry) bool {
 	rest := i.match[e.base:]
 	if len(e.name()) > len(rest) || !i.equal(e.name(), rest[:len(e.name())]) {
@@ -95,16 +93,15 @@ func (i *item) names(e *entry) bool {
 	}
 }
 
-// canReach reports whether a glob can match something in the folder, by what
-// comes before its first sign.
+// canReach reports whether a glob can match something in the folder, by its literal prefix.
 func (i *item) canReach(folder []byte) bool {
 	n := min(len(folder), i.literal)
 	return i.equal(folder[:n], i.match[:n])
 }
 
-// globMatches compares a path with the glob, both without their first skip bytes,
-// which are equal. Like git, it looks for the only asterisk of a glob at the first
-// byte of what is left, also when that asterisk was skipped.
+// globMatches matches a path against the glob, both without their first skip bytes, which are
+// equal. Like git, it searches for a glob's only asterisk at the first remaining byte, even if that
+// asterisk was skipped.
 func (i *item) globMatches(path []byte, skip int) bool {
 	literal := max(i.literal, skip)
 	if len(path) < literal || !i.equal(path[skip:literal], i.match[skip:literal]) {
@@ -128,7 +125,7 @@ func (i *item) flags() (flags wildmatch.Flags) {
 	return flags
 }
 
-// equal compares, in any case if the item says so.
+// equal compares strings, ignoring case if the item requests that.
 func (i *item) equal(text []byte, pattern string) bool {
 	if i.magic&icase == 0 {
 		return string(text) == pattern
@@ -151,8 +148,8 @@ func lower(c byte) byte {
 	return c
 }
 
-// selectsFolder reports whether the item is the folder or one above it, or a glob
-// that matches the folder's path.
+// selectsFolder reports whether the item is the folder or one of its parents, or a glob that
+// matches the folder's path.
 func (i *item) selectsFolder(path []byte) bool {
 	folder := append(bytes.Clone(path), '/')
 	return i.covers(folder) || i.isGlob() && i.globMatches(path, 0)

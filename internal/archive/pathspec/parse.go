@@ -8,10 +8,10 @@ import (
 	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
-// ErrSyntax refuses a text. The error names it, and what is allowed instead.
+// ErrSyntax refuses a pathspec. The error quotes it, and names the alternatives.
 var ErrSyntax = errors.New("not a pathspec")
 
-// magic is what a pathspec says of itself before the path.
+// magic are the flags before the path.
 type magic uint8
 
 const (
@@ -26,25 +26,24 @@ var longMagic = map[string]magic{"top": top, "literal": literal, "glob": glob, "
 
 var shortMagic = map[byte]magic{'/': top, '!': exclude, '^': exclude}
 
-// reserved are the signs that git keeps for short magic to come: all of ASCII
-// that are neither letters, digits, signs of a glob or an expression, nor
-// brackets ("pathspec" in gitglossary(7)).
+// reserved are the signs that git reserves for future short magic: all of ASCII except letters,
+// digits, signs of a glob or an expression, and brackets ("pathspec" in gitglossary(7)).
 const reserved = "!\"#%&',-/:;<=>@_`~"
 
 const allowedMagic = "allowed are top, literal, glob, icase and exclude"
 
-// item is a pathspec that was read.
+// item is a parsed pathspec.
 type item struct {
 	match   string
 	magic   magic
-	literal int  // how much of match comes before the first glob sign
-	oneStar bool // that sign is an asterisk, and the only one
+	literal int  // length of match before the first glob sign
+	oneStar bool // that sign is an asterisk, and the only sign
 }
 
 // everything is the item of a list that otherwise only excludes.
 var everything = item{}
 
-// parse reads a pathspec: its magic, and the path or glob after it.
+// parse parses a pathspec: its magic, and the path or glob after it.
 func parse(text string) (item, error) {
 	fail := func(reason string) (item, error) {
 		return item{}, fmt.Errorf("%q is %w: %s", text, ErrSyntax, reason)
@@ -82,8 +81,7 @@ func newItem(match string, m magic) item {
 	return i
 }
 
-// parseMagic splits what comes before the path from it. A reason says why
-// that cannot be.
+// parseMagic splits off the magic. A non-empty reason is an error.
 func parseMagic(text string) (m magic, path, reason string) {
 	switch {
 	case text[0] != ':':
@@ -95,7 +93,6 @@ func parseMagic(text string) (m magic, path, reason string) {
 	}
 }
 
-// parseLong reads "a,b)path".
 func parseLong(rest string) (m magic, path, reason string) {
 	for rest != "" && rest[0] != ')' {
 		end := wordEnd(rest)
@@ -120,7 +117,7 @@ func parseLong(rest string) (m magic, path, reason string) {
 	return m, rest[1:], ""
 }
 
-// wordEnd is where the next "," or ")" without a backslash is.
+// wordEnd returns the position of the next "," or ")" without a backslash.
 func wordEnd(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -133,7 +130,7 @@ func wordEnd(s string) int {
 	return len(s)
 }
 
-// parseShort reads "!/path", where a colon can end the signs.
+// parseShort parses "!/path", where a colon can end the signs.
 func parseShort(rest string) (m magic, path, reason string) {
 	for rest != "" && rest[0] != ':' {
 		bit, known := shortMagic[rest[0]]
@@ -149,9 +146,8 @@ func parseShort(rest string) (m magic, path, reason string) {
 	return m, strings.TrimPrefix(rest, ":"), ""
 }
 
-// normalise resolves ".", ".." and empty components, and reports whether the path
-// stays in the tree. A slash at the
-// end stays.
+// normalise resolves ".", ".." and empty components, and reports whether the path stays in the
+// tree. It keeps a final slash.
 func normalise(path string) (normal string, inside bool) {
 	if strings.HasPrefix(path, "/") {
 		return "", false

@@ -2,16 +2,14 @@ package pathspec
 
 import "strings"
 
-// Spec is a list of pathspecs. It does not change, and its methods may run at
-// the same time.
+// Spec is a list of pathspecs. It is immutable and safe for concurrent use.
 type Spec struct {
 	include, exclude []item
 	checks           []Check
 }
 
-// New reads pathspecs. Those of excludes take paths away, as if they began with
-// ":(exclude)", and may have other magic. Without any, everything is selected.
-// It fails with [ErrSyntax].
+// New parses pathspecs. Those of excludes exclude paths, as if they began with ":(exclude)", and
+// may have other magic. Without any, everything is selected. The error is [ErrSyntax].
 func New(paths, excludes []string) (*Spec, error) {
 	s := &Spec{}
 	for i, text := range append(paths[:len(paths):len(paths)], excludes...) {
@@ -40,16 +38,16 @@ func (s *Spec) add(i item) {
 	s.include = append(s.include, i)
 }
 
-// complete lets a list that only excludes select from everything.
+// complete makes a list that only excludes select from everything.
 func (s *Spec) complete() {
 	if len(s.include) == 0 {
 		s.include = append(s.include, everything)
 	}
 }
 
-// Match reports whether a file or gitlink is selected, or whether something in
-// a folder may be. path is the whole path, without a slash at the end, and not
-// empty. The folders above must have matched.
+// Match reports whether a file or gitlink is selected, or whether something in a folder may be.
+// path is the whole path, without a final slash, and not empty. The parent folders must have
+// matched.
 func (s *Spec) Match(path []byte, kind Kind) bool {
 	e := newEntry(path, kind)
 	if strongest(s.include, &e) == not {
@@ -58,16 +56,16 @@ func (s *Spec) Match(path []byte, kind Kind) bool {
 	switch strongest(s.exclude, &e) {
 	case not:
 		return true
-	case one: // of a folder something may be left
+	case one: // part of a folder may remain
 		return kind == Folder
 	default:
 		return false
 	}
 }
 
-// strongest is the highest interest of the items. git stops at the first that
-// has any; that selects the same, since a folder that it enters for the less
-// has only entries that it then leaves out.
+// strongest returns the highest interest of the items. git stops at the first item with any; that
+// selects the same, because a folder entered for the lesser interest contains only entries that are
+// then excluded.
 func strongest(items []item, e *entry) interest {
 	best := not
 	for i := range items {
@@ -79,21 +77,20 @@ func strongest(items []item, e *entry) interest {
 	return best
 }
 
-// Checks are the conditions on the tree, one for each pathspec in the order of
-// paths and then excludes: git makes no archive unless each of them, taken by
-// itself, matches something. One that excludes fails when nothing is left.
+// Checks returns the conditions on the tree, one for each pathspec in the order of paths and then
+// excludes: git makes no archive unless each of them, on its own, matches something. An excluding
+// pathspec fails if nothing remains.
 func (s *Spec) Checks() []Check { return s.checks }
 
-// Check asks whether a pathspec matches anything in a tree, as git archive does
-// before it writes the first byte. Attributes and the other pathspecs have no
-// part in it.
+// Check tests whether a pathspec matches anything in a tree, as git archive does before it writes
+// the first byte. Attributes and the other pathspecs do not affect it.
 //
-// For most, [Check.Path] gives the one path to look up. For others a walk calls
-// [Check.Match] until something is found.
+// [Check.Path] returns the one path to look up for most pathspecs. For others a walk calls
+// [Check.Match] until it finds something.
 type Check struct{ alone Spec }
 
-// Path is the path that must be there, if the pathspec is just that; it must be
-// a folder or a gitlink if folder is true.
+// Path returns the path that must exist, if the pathspec is a plain path; it must be a folder or a
+// gitlink if folder is true.
 func (c *Check) Path() (path string, folder, ok bool) {
 	i := &c.alone.include[0]
 	if len(c.alone.exclude) > 0 || i.magic&icase != 0 || i.literal < len(i.match) {
@@ -106,9 +103,8 @@ func (c *Check) Path() (path string, folder, ok bool) {
 	return path, folder, true
 }
 
-// Match reports whether the entry shows that the pathspec matches something,
-// and if it does not, whether one below it could. The folders above must have
-// been entered.
+// Match reports whether the entry proves that the pathspec matches something, and if not, whether
+// an entry below it could. The parent folders must have been entered.
 func (c *Check) Match(path []byte, kind Kind) (found, enter bool) {
 	if !c.alone.Match(path, kind) {
 		return false, false

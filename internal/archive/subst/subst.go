@@ -1,6 +1,5 @@
-// Package subst expands the $Format:…$ in files that have the attribute
-// export-subst (gitattributes(5)), to the same bytes as `git archive` of git 2.39.
-// What the formats come to is package pretty's.
+// Package subst expands $Format:…$ in files with the attribute export-subst (gitattributes(5)), to
+// the same bytes as `git archive` of git 2.39. Package pretty expands the formats.
 package subst
 
 import (
@@ -16,12 +15,11 @@ const (
 	closing = '$'
 )
 
-// Append appends content with every $Format:…$ expanded to dst and returns what
-// that becomes. The formatter is the same for all files of an archive, which come
-// in its order: %(describe) is expanded once in an archive and stays literal after
-// that. A commit with an encoding header turns the content up to the format into
-// that encoding. After an error, dst is as it was apart from bytes beyond its
-// length; [pretty.Text.Bytes] says which errors there are.
+// Append appends content to dst with every $Format:…$ expanded, and returns the result. The
+// formatter is the same for all files of an archive, which come in its order: the first %(describe)
+// of an archive is expanded, and later ones stay literal. If the commit has an encoding header, the
+// content up to the format is converted to that encoding. After an error, dst is unchanged apart
+// from bytes beyond its length; [pretty.Text.Bytes] lists the errors.
 func Append(ctx context.Context, f *pretty.Formatter, dst, content []byte) ([]byte, error) {
 	text := f.NewText(ctx, dst)
 	for {
@@ -42,8 +40,8 @@ func Append(ctx context.Context, f *pretty.Formatter, dst, content []byte) ([]by
 	return append(dst, expanded...), err
 }
 
-// cutFormat divides content at its first $Format:…$. The format goes up to the
-// next dollar, over lines if need be.
+// cutFormat divides content at its first $Format:…$. The format ends at the next dollar, possibly
+// on another line.
 func cutFormat(content []byte) (before, format, after []byte, found bool) {
 	before, rest, found := bytes.Cut(content, []byte(opening))
 	if !found {
@@ -53,8 +51,8 @@ func cutFormat(content []byte) (before, format, after []byte, found bool) {
 	return before, format, after, found
 }
 
-// DependsOnRefs reports whether the expansion of content may depend on more than
-// the commit, so that there are no stable bytes: [pretty.DependsOnRefs].
+// DependsOnRefs reports whether the expansion of content may depend on more than the commit, so
+// that its bytes are not stable: [pretty.DependsOnRefs].
 func DependsOnRefs(content []byte) bool {
 	for {
 		_, format, after, found := cutFormat(content)

@@ -7,7 +7,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// RecordSize is that of a header; contents are padded to a multiple of it.
+// RecordSize is the size of a header; contents are padded to a multiple of it.
 const RecordSize = 512
 
 // The layout of a ustar header (POSIX.1-1988): offset and length of each field
@@ -41,8 +41,8 @@ const (
 	typePax       = 'x'
 	typePaxGlobal = 'g'
 
-	// maxUstarSize and maxUstarTime are what eleven octal digits hold: beyond,
-	// a pax record carries the number.
+	// maxUstarSize and maxUstarTime fit into eleven octal digits: a pax record carries larger
+	// numbers.
 	maxUstarSize = 0o77777777777
 	maxUstarTime = 0o77777777777
 
@@ -54,28 +54,26 @@ const (
 	permExtension = 0o666
 )
 
-// Format writes headers. It keeps nothing, so that workers can use one at the
-// same time.
+// Format writes headers. It is stateless and safe for concurrent use.
 type Format struct {
 	// MTime of all members, in seconds since 1970.
 	MTime uint64
 }
 
-// Member is what a header says besides the size of a content. The path is raw
-// bytes; a folder's ends in "/". The id names extension headers.
+// Member is a header without the size of its content. The path is raw bytes; a folder's ends in
+// "/". The id names extension headers.
 type Member struct {
 	Path []byte
 	Mode git.Mode
 	ID   git.ID
-	// Patch is the value of the record [PatchRecord]; "" is none.
+	// Patch is the value of the record [PatchRecord]; "" means none.
 	Patch string
 }
 
 // PatchRecord is the pax record of a member whose content is a patch.
 const PatchRecord = "REPOMCP.patch"
 
-// GlobalHeader starts an archive: it carries the commit's id, which
-// git get-tar-commit-id reads.
+// GlobalHeader starts an archive: it contains the commit's id, which git get-tar-commit-id reads.
 func (t Format) GlobalHeader(out []byte, commit git.ID) []byte {
 	body := paxRecord(nil, "comment", []byte(commit.String()))
 	if t.MTime > maxUstarTime {
@@ -84,8 +82,8 @@ func (t Format) GlobalHeader(out []byte, commit git.ID) []byte {
 	return t.extension(out, "pax_global_header", typePaxGlobal, body)
 }
 
-// Header appends the records that precede an entry's content: of a regular
-// file with the given size, or of a symbolic link with the given target.
+// Header appends the records before an entry's content: of a regular file with the given size, or
+// of a symbolic link with the given target.
 func (t Format) Header(out []byte, e Member, size int64, link []byte) []byte {
 	var pax []byte
 	name, prefix, ok := splitPath(e.Path)
@@ -116,7 +114,7 @@ func (t Format) Header(out []byte, e Member, size int64, link []byte) []byte {
 	return out
 }
 
-// HeaderLength is the length of what [Format.Header] appends.
+// HeaderLength returns the length of the output of [Format.Header].
 func HeaderLength(path []byte, size int64, link int) int64 {
 	pax := 0
 	if _, _, ok := splitPath(path); !ok {
@@ -134,7 +132,7 @@ func HeaderLength(path []byte, size int64, link int) int64 {
 	return RecordSize + PaddedLength(int64(pax)) + RecordSize
 }
 
-// PaddedLength is a length with the padding of its last record.
+// PaddedLength returns a length with its padding.
 func PaddedLength(length int64) int64 { return (length + RecordSize - 1) / RecordSize * RecordSize }
 
 func kindOf(mode git.Mode) (kind byte, permission int64) {
@@ -158,8 +156,7 @@ func (t Format) extension(out []byte, name string, kind byte, body []byte) []byt
 	return Pad(append(out, body...), int64(len(body)))
 }
 
-// record appends a header with the fields that all headers share, and returns
-// it as well.
+// record appends a header with the common fields, and also returns the header itself.
 func (t Format) record(out []byte, kind byte, permission, size int64) (longer, r []byte) {
 	start := len(out)
 	out = append(out, zeros[:RecordSize]...)
@@ -178,17 +175,15 @@ func (t Format) record(out []byte, kind byte, permission, size int64) (longer, r
 	return out, r
 }
 
-// SetSize completes the last of the headers that come before a content of up to
-// what eleven octal digits hold: the one of the member itself, also where there
-// is a pax header before it.
+// SetSize sets the size in the last of the headers before a content, which is the member's own,
+// even after a pax header. The size must fit into eleven octal digits.
 func SetSize(headers []byte, size int64) {
 	r := headers[len(headers)-RecordSize:]
 	octal(r[sizeAt:], longDigits, size)
 	checksum(r)
 }
 
-// checksum fills in the sum of a header's bytes, which counts its own field as
-// spaces.
+// checksum sets the sum of a header's bytes, which counts its own field as spaces.
 func checksum(r []byte) {
 	clear(r[checksumAt : checksumAt+checksumLen])
 	sum := int64(checksumLen * ' ')
@@ -208,7 +203,7 @@ func octal(field []byte, digits int, n int64) {
 
 var zeros [RecordSize]byte
 
-// Pad fills the last record of a content of the given length.
+// Pad pads a content of the given length.
 func Pad(out []byte, length int64) []byte {
 	if rest := length % RecordSize; rest > 0 {
 		out = append(out, zeros[:RecordSize-rest]...)
@@ -216,8 +211,7 @@ func Pad(out []byte, length int64) []byte {
 	return out
 }
 
-// Trailer ends an archive of the given length: at least two empty records, and
-// the block full.
+// Trailer ends an archive of the given length: at least two empty records, up to a full block.
 func Trailer(length int64) []byte {
 	tail := blockSize - length%blockSize
 	if tail < 2*RecordSize {
@@ -226,15 +220,14 @@ func Trailer(length int64) []byte {
 	return make([]byte, tail)
 }
 
-// splitPath divides a path over the fields name and prefix of a ustar header
-// (POSIX.1-2017, pax, "ustar Interchange Format"), at the last slash that leaves
-// a prefix of at most 154 bytes, as git does. It fails where a pax record is
-// needed.
+// splitPath divides a path into the fields name and prefix of a ustar header (POSIX.1-2017, pax,
+// "ustar Interchange Format"), at the last slash that leaves a prefix of at most 154 bytes, as git
+// does. It fails if a pax record is needed.
 func splitPath(path []byte) (name, prefix []byte, ok bool) {
 	if len(path) <= nameLen {
 		return path, nil, true
 	}
-	folders := bytes.TrimSuffix(path, []byte("/")) // a folder's own slash divides nothing
+	folders := bytes.TrimSuffix(path, []byte("/")) // a folder's final slash is no separator
 	slash := bytes.LastIndexByte(folders[:min(len(folders), prefixLen)], '/')
 	if slash <= 0 || len(path)-slash-1 > nameLen {
 		return nil, nil, false
@@ -242,7 +235,7 @@ func splitPath(path []byte) (name, prefix []byte, ok bool) {
 	return path[slash+1:], path[:slash], true
 }
 
-// paxRecord appends "LENGTH KEY=VALUE\n", where the length counts itself.
+// paxRecord appends "LENGTH KEY=VALUE\n", where the length includes itself.
 func paxRecord(out []byte, key string, value []byte) []byte {
 	out = strconv.AppendInt(out, int64(paxLength(key, len(value))), 10)
 	out = append(out, ' ')
@@ -252,8 +245,8 @@ func paxRecord(out []byte, key string, value []byte) []byte {
 	return append(out, '\n')
 }
 
-// paxLength is the length of a record, with that of the number it begins with,
-// which may get a digit more by being counted itself.
+// paxLength returns the length of a record, including the digits of that length, which may gain a
+// digit from being included.
 func paxLength(key string, value int) int {
 	rest := len(" =\n") + len(key) + value
 	length := rest + 1

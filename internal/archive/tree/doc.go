@@ -1,8 +1,7 @@
-// Package tree says which entries an archive has, in which order, and what
-// attributes ask for each.
+// Package tree determines the entries of an archive, their order, and their treatment by
+// attributes.
 //
-// [Select] finds what the options name in a commit's tree and in those of its
-// submodules, and refuses what is not there. [Selection.Walk] then hands out the
-// entries in git's order, in batches, each with its [Treatment]. No file is read
-// but .gitattributes and .gitmodules.
+// [Select] resolves the options in a commit's tree and in those of its submodules, and refuses
+// missing paths. [Selection.Walk] then yields the entries in git's order, in batches, each with its
+// [Treatment]. It reads no files but .gitattributes and .gitmodules.
 package tree

@@ -7,25 +7,25 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// Entry is what an archive has a member of.
+// Entry is the source of an archive member.
 type Entry struct {
 	Path      []byte // raw bytes; a folder's ends in "/"
 	Mode      git.Mode
 	ID        git.ID
 	Treatment *Treatment
-	Module    *Module // what its content is of; nil: the archive's own repository
-	// Base is the file that who has the base of a delta has in its place, if it may
-	// be patched. The zero id: none.
+	Module    *Module // the module of its content; nil: the archive's own repository
+	// Base is the file that a client with the base of a delta has at this path, if it may be
+	// patched. The zero id: none.
 	Base git.ID
 }
 
-// Batch is some consecutive entries of one repository.
+// Batch is a sequence of consecutive entries of one repository.
 type Batch struct {
 	Source  Source // of all entries
 	Module  *Module
 	entries []batchEntry
-	paths   []byte // of all entries, one after another
-	limit   int    // of entries
+	paths   []byte // of all entries, concatenated
+	limit   int    // maximal number of entries
 }
 
 type batchEntry struct {
@@ -36,24 +36,24 @@ type batchEntry struct {
 	base      git.ID
 }
 
-// Reset empties the batch for up to limit entries, which are of source unless
-// the walk says otherwise.
+// Reset empties the batch for up to limit entries, which are from source unless the walk changes
+// that.
 func (b *Batch) Reset(source Source, limit int) {
 	b.Source, b.Module, b.limit = source, nil, limit
 	b.entries, b.paths = b.entries[:0], b.paths[:0]
 }
 
-// Grow makes room for so many entries.
+// Grow allocates room for n more entries.
 func (b *Batch) Grow(n int) { b.entries = slices.Grow(b.entries, n) }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (b *Batch) Len() int { return len(b.entries) }
 
-// Full reports whether the batch has as many entries as it may have.
+// Full reports whether the batch has its maximal number of entries.
 func (b *Batch) Full() bool { return len(b.entries) >= b.limit }
 
-// enter says what repository the entries to come are of. It is false for a
-// batch that has some of another.
+// enter sets the repository of the following entries. It returns false for a batch with entries of
+// another one.
 func (b *Batch) enter(s *scope) bool {
 	if len(b.entries) > 0 {
 		return false
@@ -68,7 +68,7 @@ func (b *Batch) Add(prefix string, e Entry) {
 	b.entries = append(b.entries, batchEntry{len(b.paths), e.Mode, e.ID, e.Treatment, e.Base})
 }
 
-// Entry is the one at an index. Its path is valid until the next Reset.
+// Entry returns the entry at an index. Its path is valid until the next Reset.
 func (b *Batch) Entry(i int) Entry {
 	start := 0
 	if i > 0 {
@@ -81,7 +81,7 @@ func (b *Batch) Entry(i int) Entry {
 	}
 }
 
-// All goes over the entries.
+// All yields the entries.
 func (b *Batch) All() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for i := range b.entries {
@@ -101,8 +101,8 @@ func (b *Batch) Split(from int, rest *Batch) {
 	b.entries = b.entries[:from]
 }
 
-// Type names what unpacking makes of a mode: entries of two types cannot take
-// each other's place without one being removed.
+// Type returns the type of an unpacked entry: an entry of another type must be removed before it
+// can be replaced.
 func Type(mode git.Mode) string {
 	switch {
 	case mode.IsDir():

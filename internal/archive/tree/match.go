@@ -9,9 +9,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// NoMatchError says that an option names nothing of the commit.
+// NoMatchError means that an option matches nothing in the commit.
 type NoMatchError struct {
-	// Option is its name, Value what was given: a pathspec or a folder.
+	// Option is the option's name, and Value its value: a pathspec or a folder.
 	Option, Value string
 }
 
@@ -22,8 +22,7 @@ func (e *NoMatchError) Error() string {
 // Unwrap returns [git.ErrNotFound].
 func (e *NoMatchError) Unwrap() error { return git.ErrNotFound }
 
-// matchEach refuses a pathspec that matches nothing, as git does, before the
-// first byte.
+// matchEach refuses a pathspec that matches nothing, as git does, before the first byte.
 func (s *Selection) matchEach(ctx context.Context) error {
 	if s.spec == nil {
 		return nil
@@ -52,7 +51,7 @@ func (s *Selection) matches(ctx context.Context, check *pathspec.Check) (bool, e
 	return s.search(ctx, check)
 }
 
-// exists looks one path up.
+// exists looks up one path.
 func (s *Selection) exists(path string, isFolder bool) (bool, error) {
 	at := s.Root
 	for start := 0; ; {
@@ -73,11 +72,11 @@ func (s *Selection) exists(path string, isFolder bool) (bool, error) {
 	}
 }
 
-// search walks until a pathspec matches.
+// search walks the tree until a pathspec matches.
 func (s *Selection) search(ctx context.Context, check *pathspec.Check) (found bool, err error) {
 	var seen int64
 	enter := false
-	folders := []Folder{s.Root} // that the walk is in
+	folders := []Folder{s.Root} // on the walk's path
 	for e, err := range git.WalkTree("", s.Root.Entries, func(e git.WalkedEntry) ([]git.TreeEntry, error) {
 		if !enter {
 			return nil, nil

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// attributesFile is where a folder says how its files are archived.
+	// attributesFile defines how the files of a folder are archived.
 	attributesFile = ".gitattributes"
-	// maxAttributesBytes bounds that file: its rules take up to fifty times as
-	// much memory. Those of real trees have some kilobytes.
+	// maxAttributesBytes bounds that file, because its rules take up to fifty times as much memory.
+	// Those of real trees have some kilobytes.
 	maxAttributesBytes = 1 << 20
 )
 
-// Rules say how the entries of one folder are treated: by the attributes of the
-// repository, of the folders above, and its own.
+// Rules determine the treatment of the entries of one folder: by the attributes of the repository,
+// of the parent folders, and its own.
 type Rules struct {
-	stack *attributes.Stack // nil: attributes do not count
+	stack *attributes.Stack // nil: attributes are ignored
 	use   Use
-	lfs   bool // pointers stand for their objects
+	lfs   bool // pointers are replaced by their objects
 }
 
-// newRules are those above a repository's root, with its info/attributes.
+// newRules returns the rules above a repository's root, with its info/attributes.
 func (o *Options) newRules(info []byte) *Rules {
 	r := &Rules{use: o.Attributes, lfs: o.LFS}
 	if o.Attributes != ForNothing {
@@ -33,8 +33,8 @@ func (o *Options) newRules(info []byte) *Rules {
 	return r
 }
 
-// Push makes the attributes of a folder count; path is its own below the
-// repository's root, with a final slash.
+// Push applies the attributes of a folder; path is relative to the repository's root, with a final
+// slash.
 func (r *Rules) Push(source Source, path []byte, entries []git.TreeEntry) error {
 	if r.stack == nil {
 		return nil
@@ -50,15 +50,14 @@ func (r *Rules) Push(source Source, path []byte, entries []git.TreeEntry) error 
 	return nil
 }
 
-// Pop goes back to the folder above.
+// Pop returns to the parent folder.
 func (r *Rules) Pop() {
 	if r.stack != nil {
 		r.stack.Pop()
 	}
 }
 
-// Treatment is that of an entry of the innermost folder, unless the entry is
-// left out.
+// Treatment returns the treatment of an entry of the current folder, unless the entry is ignored.
 func (r *Rules) Treatment(path []byte, mode git.Mode) (t *Treatment, ignored bool) {
 	switch {
 	case r.stack == nil && r.lfs && mode.IsRegular():
@@ -70,19 +69,18 @@ func (r *Rules) Treatment(path []byte, mode git.Mode) (t *Treatment, ignored boo
 	return treat(mode, found, r.use, r.lfs), r.use == ForArchive && found[attributes.ExportIgnore].IsSet()
 }
 
-// AttributesFile finds the entry with a folder's attributes.
+// AttributesFile returns the entry with a folder's attributes.
 func AttributesFile(entries []git.TreeEntry) (git.TreeEntry, bool) {
 	return firstOf(entries, isAttributesFile)
 }
 
-// isAttributesFile reports whether a folder's entry says how files are archived.
-// Like git 2.39 it takes the target of a link for the file's content.
+// isAttributesFile reports whether an entry contains attributes. Like git 2.39 it accepts a link,
+// whose target is the content.
 func isAttributesFile(e git.TreeEntry) bool {
 	return e.Name == attributesFile && (e.Mode.IsRegular() || e.Mode.IsSymlink())
 }
 
-// readAttributes reads such an entry. Like git, it takes one that is too large
-// for an empty one.
+// readAttributes reads such an entry. Like git, it treats a too large one as empty.
 func readAttributes(source Source, id git.ID) ([]byte, error) {
 	content, err := source.ReadBlob(id, maxAttributesBytes, nil)
 	if !errors.Is(err, git.ErrTooLarge) {

@@ -8,49 +8,46 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// Options choose entries, and which attributes count. They are in canonical
-// form, and limits have no zeros.
+// Options select entries and the use of attributes. They are in canonical form, with limits set.
 type Options struct {
 	// Paths and Exclude are git pathspecs; no path means everything.
 	Paths, Exclude []string
-	// Prefix is put before every path; Strip is the folder that paths begin
-	// below.
+	// Prefix is added before every path; Strip is the folder that paths are relative to.
 	Prefix, Strip string
-	// Attributes says what those of the trees are for. For an archive Info counts as
-	// well, the content of info/attributes.
+	// Attributes selects the use of the trees' attributes. For an archive the content of
+	// info/attributes, Info, applies as well.
 	Attributes Use
 	Info       []byte
-	// LFS says that pointers of git-lfs stand for their objects.
+	// LFS replaces Git LFS pointers by their objects.
 	LFS bool
-	// Siblings opens what submodules name, whose content is then taken; nil
-	// leaves their folders empty.
+	// Siblings opens the repositories of submodules to include their content; nil leaves their
+	// folders empty.
 	Siblings Siblings
 	Limits   Limits
 }
 
-// Use is what attributes are for.
+// Use is the use of attributes.
 type Use uint8
 
 // The uses.
 const (
 	ForNothing  Use = iota // files stay as they are stored
 	ForArchive             // as in git archive
-	ForCheckout            // as in git checkout: all files are there, and $Format$ stays
+	ForCheckout            // as in git checkout: all files are included, and $Format$ stays
 )
 
-// Selection is what options take of a tree.
+// Selection is the part of a tree that options select.
 type Selection struct {
 	Options
 	Root     Folder
-	Stripped []git.TreeEntry // folders from the root down to Options.Strip
+	Stripped []git.TreeEntry // folders from the root to Options.Strip
 	spec     *pathspec.Spec  // nil: everything
-	top      Folder          // the last of the stripped folders, or the root
+	top      Folder          // the last stripped folder, or the root
 	modules  map[string]*Module
 }
 
-// Select finds what the options name: [NoMatchError] is for what is not there.
-// Submodules are opened here, so that from then on nothing depends on which
-// repositories come and go.
+// Select resolves the options; [NoMatchError] reports missing paths. It opens submodules, so that
+// later changes to the set of repositories have no effect.
 func Select(ctx context.Context, root Folder, options Options) (*Selection, error) {
 	s := &Selection{Options: options, Root: root}
 	if len(options.Paths)+len(options.Exclude) > 0 {
@@ -68,8 +65,8 @@ func Select(ctx context.Context, root Folder, options Options) (*Selection, erro
 	return s, s.matchEach(ctx)
 }
 
-// MayLack reports whether the repository, or one whose submodule's content is taken, may
-// lack files although nothing is damaged.
+// MayLack reports whether the repository, or that of an included submodule, may lack files without
+// being damaged.
 func (s *Selection) MayLack() bool {
 	for _, m := range s.modules {
 		if m.Source.MayLack() {
@@ -79,11 +76,11 @@ func (s *Selection) MayLack() bool {
 	return s.Root.Source.MayLack()
 }
 
-// Rules are those above the root.
+// Rules returns the rules above the root.
 func (s *Selection) Rules() *Rules { return s.newRules(s.Info) }
 
-// Match reports whether the paths select a file, link or gitlink, or whether they
-// may select something in a folder.
+// Match reports whether the paths select a file, link or gitlink, or may select something in a
+// folder.
 func (s *Selection) Match(path []byte, mode git.Mode) bool {
 	return s.matchKind(path, kindOfPath(mode))
 }
@@ -92,7 +89,7 @@ func (s *Selection) matchKind(path []byte, kind pathspec.Kind) bool {
 	return s.spec == nil || s.spec.Match(path, kind)
 }
 
-// kindOfPath is what pathspecs tell apart.
+// kindOfPath returns the kind of an entry for pathspecs.
 func kindOfPath(mode git.Mode) pathspec.Kind {
 	switch {
 	case mode.IsDir():
@@ -104,7 +101,7 @@ func kindOfPath(mode git.Mode) pathspec.Kind {
 	}
 }
 
-// findStripped walks down to the folder that is left out of the paths.
+// findStripped descends to the folder that is stripped from the paths.
 func (s *Selection) findStripped() error {
 	s.top = s.Root
 	if s.Strip == "" {
@@ -129,8 +126,8 @@ func (s *Selection) findStripped() error {
 	return nil
 }
 
-// enter returns what is in a folder, or in a submodule whose content is taken.
-// Other entries have nothing in them.
+// enter returns the contents of a folder, or of an included submodule. ok is false for other
+// entries.
 func (s *Selection) enter(in Folder, path string, e git.TreeEntry) (below Folder, ok bool, err error) {
 	if m := s.modules[path]; m != nil && e.Mode.IsGitlink() {
 		return m.root, true, nil

@@ -10,42 +10,39 @@ import (
 	"github.com/repomcp/repomcp/internal/git/pretty"
 )
 
-// Source is where the objects of an archive come from. Several goroutines use
-// it at the same time.
+// Source provides the objects of an archive. It is safe for concurrent use.
 type Source interface {
 	Tree(id git.ID) ([]git.TreeEntry, error)
-	// Blob opens a file that was compared with its id.
+	// Blob opens a file, verified against its id.
 	Blob(ctx context.Context, id git.ID) (*git.Blob, error)
 	// OpenProver opens a file to compare it with its id in parts, so that Blob need not.
 	OpenProver(ctx context.Context, id git.ID) (*git.Prover, error)
-	// Size is the length of a blob, read from headers only and not compared.
+	// Size returns the length of a blob, from headers only and without verification.
 	Size(id git.ID) (int64, error)
-	// ReadBlob appends a file to buf, unless it has more than limit bytes:
-	// git.ErrTooLarge.
+	// ReadBlob appends a file to buf, unless it has more than limit bytes: git.ErrTooLarge.
 	ReadBlob(id git.ID, limit int64, buf []byte) ([]byte, error)
-	// MayLack reports whether objects may be missing although nothing is damaged:
-	// git.ErrPartial, git.ErrOutside.
+	// MayLack reports whether objects may be missing without damage: git.ErrPartial,
+	// git.ErrOutside.
 	MayLack() bool
-	// InfoAttributes is the content of info/attributes, or nil.
+	// InfoAttributes returns the content of info/attributes, or nil.
 	InfoAttributes() ([]byte, error)
-	// ResolveTreeish finds what a revision names; git.ErrNotFound is for all that
-	// is not served.
+	// ResolveTreeish resolves a revision; it returns git.ErrNotFound for everything that is not
+	// served.
 	ResolveTreeish(ctx context.Context, revision string) (git.Treeish, error)
-	// LFSObject opens an object of git-lfs; git.ErrNotFound where it is not
-	// at hand.
+	// LFSObject opens a Git LFS object; it returns git.ErrNotFound if the object is not
+	// available.
 	LFSObject(oid string) (*git.LFSObject, error)
 	pretty.Repository
 }
 
-// Folder is a tree and the repository that it is of.
+// Folder is a tree with its repository.
 type Folder struct {
 	Source  Source
 	ID      git.ID
 	Entries []git.TreeEntry
 }
 
-// ReadFolder reads a tree that a commit, a tag or another tree names: where it is
-// missing that is damage.
+// ReadFolder reads a tree that a commit, a tag or another tree names: its absence is damage.
 func ReadFolder(source Source, id git.ID) (Folder, error) {
 	entries, err := source.Tree(id)
 	return Folder{source, id, entries}, Damaged(err)
@@ -62,8 +59,8 @@ func firstOf(entries []git.TreeEntry, is func(git.TreeEntry) bool) (git.TreeEntr
 	return git.TreeEntry{}, false
 }
 
-// Damaged turns "not found" into damage: a tree named the object, so its
-// absence is no answer to the caller's question.
+// Damaged turns "not found" into damage: a tree names the object, so its absence does not answer
+// the caller's question.
 func Damaged(err error) error {
 	if errors.Is(err, git.ErrNotFound) {
 		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)

@@ -13,28 +13,26 @@ import (
 )
 
 const (
-	// submodulesFile is where a commit says what its submodules are.
+	// submodulesFile defines a commit's submodules.
 	submodulesFile = ".gitmodules"
-	// maxSubmoduleDepth bounds submodules of submodules. A commit cannot
-	// contain itself, but a repository can contain its own history, one commit
-	// in the next.
+	// maxSubmoduleDepth bounds nested submodules. A commit cannot contain itself, but a repository
+	// can contain its own history, one commit in the next.
 	maxSubmoduleDepth = 16
-	// maxSubmodules of one archive: the repository of each is held open.
+	// maxSubmodules bounds the submodules of one archive, each of whose repositories is held open.
 	maxSubmodules = 1024
 )
 
-// Siblings opens the repositories that the submodules of one repository name.
+// Siblings opens the repositories of a repository's submodules.
 type Siblings interface {
-	// Open finds the commit in the repository that the URL of a submodule
-	// means. What does not exist, is not served, or not to this caller, is
-	// git.ErrNotFound. What it opens has to stay usable as long as the
-	// selection is used; to close it then is the caller's.
+	// Open finds a commit in the repository that a submodule's URL names. It returns
+	// git.ErrNotFound if the repository does not exist, is not served, or not to this caller. The
+	// result must stay usable as long as the selection is; the caller then closes it.
 	Open(ctx context.Context, url string, commit git.ID) (Sibling, error)
 }
 
-// Sibling is a commit whose tree is put into an archive as a submodule.
+// Sibling is a commit whose tree is included as a submodule.
 type Sibling struct {
-	// Repository is the name of what it is of.
+	// Repository is the name of its repository.
 	Repository string
 	Source     Source
 	Commit     git.Commit
@@ -42,18 +40,18 @@ type Sibling struct {
 	Siblings Siblings
 }
 
-// Module is a submodule whose content is taken. It does not change.
+// Module is an included submodule. It is immutable.
 type Module struct {
 	Sibling
-	Path string // below the archive's own root, without a slash at the end
+	Path string // relative to the archive's root, without a final slash
 	Info []byte // info/attributes of its repository
 	root Folder
 
-	// Descriptions are those of its commit, for all that make its content.
+	// Descriptions of its commit, shared by everything that produces its content.
 	Descriptions pretty.Descriptions
 }
 
-// openSubmodules finds all submodules that may be written.
+// openSubmodules opens all submodules that may be written.
 func (s *Selection) openSubmodules(ctx context.Context) error {
 	if s.Siblings == nil {
 		return nil
@@ -62,8 +60,8 @@ func (s *Selection) openSubmodules(ctx context.Context) error {
 	return s.openBelow(ctx, "", s.Root, s.Siblings, 1)
 }
 
-// openBelow opens the submodules of a repository whose root is at a path with
-// a final slash, or at "".
+// openBelow opens the submodules of a repository whose root is at a path with a final slash, or at
+// "".
 func (s *Selection) openBelow(ctx context.Context, at string, root Folder, siblings Siblings, depth int) error {
 	urls, err := SubmoduleURLs(root)
 	if err != nil {
@@ -90,7 +88,7 @@ func (s *Selection) openBelow(ctx context.Context, at string, root Folder, sibli
 	return nil
 }
 
-// openSubmodule opens a submodule and those in it.
+// openSubmodule opens a submodule and its own submodules.
 func (s *Selection) openSubmodule(
 	ctx context.Context, path string, siblings Siblings, url string, commit git.ID, depth int,
 ) error {
@@ -120,8 +118,8 @@ func (s *Selection) openSubmodule(
 	return s.openBelow(ctx, path+"/", m.root, m.Siblings, depth+1)
 }
 
-// SubmoduleURLs reads the .gitmodules of a repository's root: URLs by paths. Like
-// git, of a link it reads nothing.
+// SubmoduleURLs reads the .gitmodules of a repository's root: URLs by path. Like git, it ignores a
+// symbolic link.
 func SubmoduleURLs(root Folder) (map[string]string, error) {
 	e, ok := root.find(submodulesFile)
 	if !ok || !e.Mode.IsRegular() {
@@ -137,7 +135,7 @@ func SubmoduleURLs(root Folder) (map[string]string, error) {
 	return git.ParseSubmodules(content), nil
 }
 
-// gitlink is the commit that is at a path of the same repository, if any is.
+// gitlink returns the commit at a path of the same repository, if there is one.
 func gitlink(at Folder, path string) (commit git.ID, ok bool, err error) {
 	for {
 		name, rest, more := strings.Cut(path, "/")
@@ -155,8 +153,8 @@ func gitlink(at Folder, path string) (commit git.ID, ok bool, err error) {
 	}
 }
 
-// mayTake reports whether a submodule is not outside of what paths, exclude and
-// strip choose, so that it has to be opened.
+// mayTake reports whether paths, exclude and strip may select something of a submodule, so that it
+// has to be opened.
 func (s *Selection) mayTake(path string) bool {
 	strip := s.Strip
 	if strip != "" && !strings.HasPrefix(path+"/", strip+"/") && !strings.HasPrefix(strip+"/", path+"/") {
@@ -170,7 +168,7 @@ func (s *Selection) mayTake(path string) bool {
 	return s.Match([]byte(path), git.ModeDir)
 }
 
-// Modules lists the submodules below a folder by their paths; "" is the root.
+// Modules lists the submodules below a folder by path; "" is the root.
 func (s *Selection) Modules(path string) []*Module {
 	var list []*Module
 	for _, at := range slices.Sorted(maps.Keys(s.modules)) {
@@ -181,7 +179,7 @@ func (s *Selection) Modules(path string) []*Module {
 	return list
 }
 
-// submodule is what the entry at walk.path is, if its content is taken.
+// submodule returns the included submodule at walk.path, if there is one.
 func (w *Walk) submodule(mode git.Mode) *Module {
 	if len(w.selection.modules) == 0 || !mode.IsGitlink() {
 		return nil
@@ -189,9 +187,9 @@ func (w *Walk) submodule(mode git.Mode) *Module {
 	return w.selection.modules[string(w.path)]
 }
 
-// into makes the submodule at walk.path, with its final slash, the repository
-// that the walk is in.
-func (w *Walk) into(m *Module) {
+// enterModule makes the submodule at walk.path, with its final slash, the walk's current
+// repository.
+func (w *Walk) enterModule(m *Module) {
 	w.outer = append(w.outer, w.scope)
 	w.scope = scope{source: m.Source, module: m, base: len(w.path), rules: w.selection.newRules(m.Info)}
 }

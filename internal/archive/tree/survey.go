@@ -9,19 +9,18 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// quickSurvey is how many different folders are looked at before an archive
-// begins. It finds every tree that is large because it repeats itself (ten
-// folders of ten of ten, "git bomb"), in a few milliseconds; other large trees
-// end at their limit while they are written, or by a whole survey.
+// quickSurvey bounds the different folders that are examined before an archive begins. It detects
+// every tree that is large by repetition (ten folders of ten of ten, "git bomb"), in a few
+// milliseconds; other large trees reach their limit while they are written, or in a whole survey.
 const quickSurvey = 256
 
 // exportSubst is the attribute that can make an archive depend on refs.
 const exportSubst = "export-subst"
 
-// errUnfinished says that a survey would have had to look at more folders.
+// errUnfinished means that a survey would have to examine more folders.
 var errUnfinished = errors.New("survey: too many folders")
 
-// SurveyQuickly looks at a few hundred folders for what is too large: [ErrLimit].
+// SurveyQuickly examines a few hundred folders for an [ErrLimit].
 func (s *Selection) SurveyQuickly(ctx context.Context) error {
 	if _, err := s.survey(ctx, quickSurvey); err != nil && !errors.Is(err, errUnfinished) {
 		return err
@@ -29,17 +28,17 @@ func (s *Selection) SurveyQuickly(ctx context.Context) error {
 	return nil
 }
 
-// Found is what a tree may have that has to be looked at more closely. The entries that
-// have it may yet be left out.
+// Found lists properties of a tree that require a closer look. The entries with them may still be
+// excluded.
 type Found struct {
-	// Substitutes says that a file may have export-subst, and UnknownEncodings that one
-	// may be meant for an encoding that is not known.
+	// Substitutes means that a file may have export-subst, and UnknownEncodings that one may need
+	// an unknown encoding.
 	Substitutes, UnknownEncodings bool
-	// LongLinks says that a link is above [MaxLinkBytes].
+	// LongLinks means that a link exceeds [MaxLinkBytes].
 	LongLinks bool
 }
 
-// Survey looks at all folders.
+// Survey examines all folders.
 func (s *Selection) Survey(ctx context.Context) (Found, error) {
 	survey, err := s.survey(ctx, -1)
 	if err != nil {
@@ -58,17 +57,17 @@ func (f *Found) mentionedIn(content []byte) {
 	f.UnknownEncodings = f.UnknownEncodings || convert.MentionsUnknownEncoding(content)
 }
 
-// survey holds a whole tree against the limits. What paths select of it is
-// only bounded while it is written.
+// survey compares a whole tree with the limits. What paths select of it is only bounded while
+// writing.
 func (s *Selection) survey(ctx context.Context, budget int) (*survey, error) {
 	found := &survey{ctx: ctx, limits: s.Limits, budget: budget, sizes: s.Limits.sizes()}
-	err := found.look(s.top)
-	if err == nil && len(s.modules) == 0 { // with some the validator is weak in any case
-		err = s.lookAbove(found)
+	err := found.examine(s.top)
+	if err == nil && len(s.modules) == 0 { // submodules make the validator weak in any case
+		err = s.examineAbove(found)
 	}
 	for _, m := range s.Modules(s.Strip) {
 		if err == nil {
-			err = found.look(m.root)
+			err = found.examine(m.root)
 		}
 	}
 	if s.spec != nil && errors.Is(err, ErrLimit) {
@@ -77,9 +76,9 @@ func (s *Selection) survey(ctx context.Context, budget int) (*survey, error) {
 	return found, err
 }
 
-// lookAbove looks at the attributes of the folders above the one that is
-// surveyed, which count in it as well.
-func (s *Selection) lookAbove(found *survey) error {
+// examineAbove examines the attributes of the parents of the surveyed folder, which apply in it as
+// well.
+func (s *Selection) examineAbove(found *survey) error {
 	entries := s.Root.Entries
 	for i, folder := range s.Stripped {
 		if e, ok := AttributesFile(entries); ok {
@@ -88,7 +87,7 @@ func (s *Selection) lookAbove(found *survey) error {
 			}
 		}
 		if i == len(s.Stripped)-1 {
-			break // it is the one surveyed
+			break // the surveyed folder itself
 		}
 		var err error
 		if entries, err = s.Root.Source.Tree(folder.ID); err != nil {
@@ -98,22 +97,21 @@ func (s *Selection) lookAbove(found *survey) error {
 	return nil
 }
 
-// survey looks at each different folder of a tree once, and so knows the
-// extent of trees of any size that are made of few objects, which no walk of
-// entries could count. It reads no file but .gitattributes.
+// survey examines each different folder of a tree once. So it determines the extent of huge trees
+// that consist of few objects, which no walk could count. It reads no file but .gitattributes.
 type survey struct {
 	ctx     context.Context
 	source  Source
 	limits  Limits
-	sizes   bool // look at the sizes of files
-	budget  int  // of different folders; negative: any number
+	sizes   bool // examine the sizes of files
+	budget  int  // of different folders; negative: unlimited
 	folders map[git.ID]extent
 	found   Found
-	// Of all folders that were given to look.
+	// Sums over all examined folders.
 	entries, bytes int64
 }
 
-// extent is how far a folder goes. Sums stop growing above all limits.
+// extent is the extent of a folder. Sums stop growing above all limits.
 type extent struct {
 	entries int64
 	bytes   int64 // of files
@@ -122,8 +120,8 @@ type extent struct {
 	path    int // length of the longest path below the folder
 }
 
-// look surveys a tree, and holds it and those before against the limits.
-func (s *survey) look(top Folder) error {
+// examine surveys a tree, and compares it and the previous ones with the limits.
+func (s *survey) examine(top Folder) error {
 	if s.folders == nil {
 		s.folders = make(map[git.ID]extent)
 	}
@@ -179,7 +177,7 @@ func (s *survey) folder(id git.ID, depth int) (extent, error) {
 	return sum, nil
 }
 
-// add counts an entry and what is below it.
+// add counts an entry and everything below it.
 func (s *survey) add(sum *extent, e git.TreeEntry, depth int) error {
 	sum.entries++
 	below := extent{path: -len("/")}
@@ -208,7 +206,7 @@ func (s *survey) add(sum *extent, e git.TreeEntry, depth int) error {
 	return nil
 }
 
-// mentions looks into a .gitattributes.
+// mentions reads a .gitattributes.
 func (s *survey) mentions(id git.ID) error {
 	content, err := readAttributes(s.source, id)
 	s.found.mentionedIn(content)

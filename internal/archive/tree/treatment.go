@@ -6,27 +6,26 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// filterLFS is the value of the attribute filter in what git lfs track writes.
+// filterLFS is the value of the attribute filter that git lfs track writes.
 const filterLFS = "lfs"
 
-// Treatment is what attributes ask for a file besides copying it; nil is
-// nothing, which is nearly always.
+// Treatment is how attributes change a file; nil, which is nearly always the case, means not at
+// all.
 type Treatment struct {
 	Conversion  convert.Conversion
 	Converts    bool
-	Substitutes bool // it has export-subst
-	LFS         bool // it may be a pointer of git-lfs, to be replaced
+	Substitutes bool // export-subst
+	LFS         bool // may be a Git LFS pointer to replace
 	Diff        attributes.Value
-	// Generated is the content of a file that no tree has.
+	// Generated is the content of a file that is in no tree.
 	Generated []byte
 }
 
-// mayBePointer is the treatment of all files where pointers are replaced and
-// attributes do not count.
+// mayBePointer is the treatment of all files if pointers are replaced and attributes are ignored.
 var mayBePointer = &Treatment{LFS: true}
 
-// treat says what the attributes of an entry ask for. Only the content of
-// regular files is changed; lfs says that pointers stand for their objects.
+// treat returns the treatment by an entry's attributes. Only the content of regular files is
+// changed; lfs means that pointers are replaced.
 func treat(mode git.Mode, a attributes.Attributes, use Use, lfs bool) *Treatment {
 	t := Treatment{Diff: a[attributes.Diff]}
 	if mode.IsRegular() {
@@ -39,21 +38,20 @@ func treat(mode git.Mode, a attributes.Attributes, use Use, lfs bool) *Treatment
 		t.LFS = lfs && a[attributes.Filter].Is(filterLFS)
 	}
 	if t.Changes() || t.LFS || t.Conversion.UnknownEncoding != "" {
-		allocated := t // only here: most files have no treatment
+		allocated := t // allocates only here: most files have no treatment
 		return &allocated
 	}
 	return marks[t.Diff.State]
 }
 
-// marks are the treatments of files that are only marked for zip: a driver that
-// is named says nothing there.
+// marks are the treatments of files that are only marked for zip, where a named driver has no
+// meaning.
 var marks = map[attributes.State]*Treatment{
 	attributes.Set:   {Diff: attributes.Value{State: attributes.Set}},
 	attributes.Unset: {Diff: attributes.Value{State: attributes.Unset}},
 }
 
-// ConvertsAs reports whether two treatments make the same of the same content, by the
-// conversion of attributes.
+// ConvertsAs reports whether two treatments convert the same content equally.
 func (t *Treatment) ConvertsAs(other *Treatment) bool { return t.conversion() == other.conversion() }
 
 func (t *Treatment) conversion() convert.Conversion {
@@ -63,13 +61,12 @@ func (t *Treatment) conversion() convert.Conversion {
 	return t.Conversion
 }
 
-// InOrder reports whether a file can only be made after those before it, by the
-// goroutine that writes the archive: %(describe) is expanded in the first file
-// that asks for it only.
+// InOrder reports whether a file can only be generated after those before it, by the writing
+// goroutine: only the first %(describe) is expanded.
 func (t *Treatment) InOrder() bool { return t != nil && t.Substitutes }
 
-// UnknownEncoding is the encoding that attributes name for a file and that is not known,
-// so that the content stays UTF-8; or "".
+// UnknownEncoding returns the unknown encoding that attributes name for a file, so that its content
+// stays UTF-8; else "".
 func (t *Treatment) UnknownEncoding() string {
 	if t == nil {
 		return ""
@@ -77,11 +74,11 @@ func (t *Treatment) UnknownEncoding() string {
 	return t.Conversion.UnknownEncoding
 }
 
-// MayBePointer reports whether a file may be a pointer that is to be replaced.
+// MayBePointer reports whether a file may be a pointer to replace.
 func (t *Treatment) MayBePointer() bool { return t != nil && t.LFS }
 
-// Changes reports whether the content is not the one that is stored, by more
-// than being a pointer.
+// Changes reports whether the content differs from the stored one, other than by replacing a
+// pointer.
 func (t *Treatment) Changes() bool {
 	return t != nil && (t.Converts || t.Substitutes || t.Generated != nil)
 }

@@ -6,53 +6,51 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// Walk goes through a tree in git's order and hands out its entries in batches.
+// Walk visits a tree in git's order and yields its entries in batches.
 //
-// As in the archives of git, a folder's own entry comes when the first entry
-// below it does that is selected, even if export-ignore then leaves that one out:
-// folders may be empty for this reason, and for no other.
+// As in git's archives, a folder's own entry precedes the first selected entry below it, even if
+// export-ignore then excludes that one: only for this reason can folders be empty.
 //
-// It is no [git.WalkTree]: it stops when a batch is full, goes over to other
-// repositories, and has folders that wait for their first entry.
+// It is no [git.WalkTree]: it pauses when a batch is full, enters other repositories, and delays
+// the entries of folders.
 type Walk struct {
 	scope
 	ctx       context.Context
 	selection *Selection
-	strip     int     // bytes at the beginning of every path to leave out
-	outer     []scope // of the repositories around that of scope
+	strip     int     // bytes to remove from the beginning of every path
+	outer     []scope // the enclosing repositories
 
 	levels  []level
-	path    []byte // of the innermost folder, with its final slash
-	pending int    // how many of the innermost folders have no entry yet
+	path    []byte // of the current folder, with its final slash
+	pending int    // number of innermost folders without an entry so far
 	entries int64
-	entered int64 // folders that were read, also empty ones
-	ignored int64 // entries that export-ignore left out; of folders nothing below is counted
+	entered int64 // folders read, including empty ones
+	ignored int64 // entries that export-ignore excluded, without the contents of folders
 }
 
-// scope is the repository that the walk is in.
+// scope is the current repository of the walk.
 type scope struct {
 	source Source
-	module *Module // nil: it is the archive's own
-	base   int     // bytes of its folder's path
+	module *Module // nil: the archive's own
+	base   int     // length of its folder's path
 	rules  *Rules
 }
 
-// level is a folder that the walk is in.
+// level is a folder on the walk's path.
 type level struct {
 	rest   []git.TreeEntry
 	id     git.ID
 	mode   git.Mode
-	length int // of walk.path when it is the innermost
+	length int // length of walk.path when it is the current folder
 }
 
-// Walk stands before the first entry.
+// Walk returns a walk before the first entry.
 func (s *Selection) Walk(ctx context.Context) (*Walk, error) {
 	w := &Walk{scope: scope{source: s.Root.Source, rules: s.Rules()}, ctx: ctx, selection: s}
 	return w, w.begin()
 }
 
-// begin goes down to the folder whose name is stripped. Those above it have no
-// entries, but attributes.
+// begin descends to the stripped folder. Its parents have no entries, but their attributes apply.
 func (w *Walk) begin() error {
 	entries, id := w.selection.Root.Entries, w.selection.Root.ID
 	if err := w.push(entries); err != nil {
@@ -76,13 +74,13 @@ func (w *Walk) begin() error {
 	return nil
 }
 
-// push makes the attributes of the folder at walk.path count.
+// push applies the attributes of the folder at walk.path.
 func (w *Walk) push(entries []git.TreeEntry) error {
 	return w.rules.Push(w.source, w.path[w.base:], entries)
 }
 
-// Fill adds entries to a batch until it is full, and reports whether there are
-// more. On an error the batch still has what comes before it.
+// Fill adds entries to a batch until it is full, and reports whether there are more. After an error
+// the batch contains the entries before it.
 func (w *Walk) Fill(b *Batch) (more bool, err error) {
 	for !b.Full() {
 		if len(w.levels) == 0 {
@@ -111,7 +109,7 @@ func (w *Walk) leave() {
 	if n := len(w.levels); n > 0 {
 		w.path = w.path[:w.levels[n-1].length]
 	}
-	w.pending = max(w.pending-1, 0) // the one that is left, if it waited
+	w.pending = max(w.pending-1, 0) // the folder that is left, if it was pending
 	w.rules.Pop()
 	if left.mode.IsGitlink() {
 		w.scope, w.outer = w.outer[len(w.outer)-1], w.outer[:len(w.outer)-1]
@@ -136,7 +134,7 @@ func (w *Walk) visit(b *Batch, e git.TreeEntry, base int) error {
 	return w.addFile(b, e)
 }
 
-// addFile adds a file, a link or a gitlink, unless attributes leave it out.
+// addFile adds a file, a link or a gitlink, unless attributes exclude it.
 func (w *Walk) addFile(b *Batch, e git.TreeEntry) error {
 	treatment, ignored := w.rules.Treatment(w.path[w.base:], e.Mode)
 	if ignored {
@@ -149,7 +147,7 @@ func (w *Walk) addFile(b *Batch, e git.TreeEntry) error {
 	return w.add(b, Entry{Path: w.path, Mode: e.Mode, ID: e.ID, Treatment: treatment})
 }
 
-// leavesOut reports whether attributes leave out the folder at walk.path.
+// leavesOut reports whether attributes exclude the folder at walk.path.
 func (w *Walk) leavesOut() bool {
 	if _, ignored := w.rules.Treatment(w.path[w.base:], git.ModeDir); !ignored {
 		return false
@@ -158,8 +156,8 @@ func (w *Walk) leavesOut() bool {
 	return true
 }
 
-// visitFolder goes into a folder, or into a submodule if m is one. The folder of that
-// is an entry of its own, also without any below it.
+// visitFolder enters a folder, or the submodule m. The folder of a submodule has an entry even if
+// it is empty.
 func (w *Walk) visitFolder(b *Batch, e git.TreeEntry, m *Module) error {
 	if !w.selection.Match(w.path, git.ModeDir) {
 		return nil
@@ -172,8 +170,8 @@ func (w *Walk) visitFolder(b *Batch, e git.TreeEntry, m *Module) error {
 	if len(w.levels) >= w.selection.Limits.Depth {
 		return w.selection.Limits.DepthExceeded()
 	}
-	// Trees of trees that hold nothing make no entry, but can be without end:
-	// they count as well, and can be cancelled.
+	// Nested empty trees make no entries, but can be endless: they count towards the limit, and can
+	// be cancelled.
 	if w.entered++; w.entered > w.selection.Limits.Entries {
 		return w.selection.Limits.EntriesExceeded()
 	}
@@ -192,11 +190,10 @@ func (w *Walk) visitFolder(b *Batch, e git.TreeEntry, m *Module) error {
 	return nil
 }
 
-// descend returns the entries of the folder at walk.path, and makes its
-// attributes count.
+// descend returns the entries of the folder at walk.path, and applies its attributes.
 func (w *Walk) descend(e git.TreeEntry, m *Module) ([]git.TreeEntry, error) {
 	if m != nil {
-		w.into(m)
+		w.enterModule(m)
 		return m.root.Entries, w.push(m.root.Entries)
 	}
 	entries, err := w.source.Tree(e.ID)
@@ -206,7 +203,7 @@ func (w *Walk) descend(e git.TreeEntry, m *Module) ([]git.TreeEntry, error) {
 	return entries, w.push(entries)
 }
 
-// addFolders adds the entries of the folders above that wait for one.
+// addFolders adds the entries of pending folders.
 func (w *Walk) addFolders(b *Batch) error {
 	for ; w.pending > 0; w.pending-- {
 		l := w.levels[len(w.levels)-w.pending]
@@ -226,6 +223,6 @@ func (w *Walk) add(b *Batch, e Entry) error {
 	return nil
 }
 
-// Counts is how many entries were handed out, and how many files and folders
-// export-ignore left out meanwhile.
+// Counts returns the number of entries so far, and of files and folders that export-ignore
+// excluded.
 func (w *Walk) Counts() (entries, ignored int64) { return w.entries, w.ignored }

@@ -5,20 +5,18 @@ import (
 )
 
 const (
-	// chunkBytes is how much of the records is in one piece of memory, which
-	// bounds what growing copies and leaves behind. A record with the longest
-	// path fits.
+	// chunkBytes is the size of a chunk of records, which bounds what growing copies and wastes. A
+	// record with the longest path fits.
 	chunkBytes = 256 << 10
-	// pieceBytes is how much of the directory is made before it is written.
+	// pieceBytes is the part of the directory that is generated before it is written.
 	pieceBytes = 64 << 10
 )
 
-// Directory collects the members of an archive and ends it. It is for one
-// goroutine at a time.
+// Directory collects the members of an archive and ends it. It is used by one goroutine at a time.
 type Directory struct {
 	format  *Format
-	chunks  [][]byte // records, each with the part of its path that is new
-	last    record   // added
+	chunks  [][]byte // records, each without the prefix of the previous path
+	last    record   // the last added one
 	entries uint64
 	length  uint64 // of the members
 	creator uint16 // the highest of all
@@ -27,8 +25,8 @@ type Directory struct {
 // NewDirectory returns the directory of an archive without members.
 func (f *Format) NewDirectory() *Directory { return &Directory{format: f} }
 
-// Add takes the records of members, as Append and Finish made them, in the
-// order in which the members are written. It keeps no part of records.
+// Add takes the records of members from Append and Finish, in the order in which the members are
+// written. It copies records.
 func (d *Directory) Add(records []byte) {
 	var r record
 	for len(records) > 0 {
@@ -42,9 +40,9 @@ func (d *Directory) Add(records []byte) {
 	}
 }
 
-// put appends a record to the last chunk with room for it.
+// put appends a record to the last chunk, or to a new one.
 func (d *Directory) put(r *record, shared int) {
-	const fields = 1 + 4 + 4*10 // at most: bits, checksum and four numbers
+	const fields = 1 + 4 + 4*10 // maximum: bits, checksum and four numbers
 	last := len(d.chunks) - 1
 	if last < 0 || len(d.chunks[last])+fields+len(r.path)-shared > chunkBytes {
 		d.chunks = append(d.chunks, nil)
@@ -61,9 +59,8 @@ func sharedLength(a, b []byte) int {
 	return n
 }
 
-// Write writes the central directory and the end of the archive, with a comment
-// of at most 65535 bytes: git's is the commit's id in hex, or none for a tree.
-// The Directory is empty after it.
+// Write writes the central directory and the end of the archive, with a comment of at most 65535
+// bytes: git's is the commit's id in hex, or none for a tree. The Directory is empty afterwards.
 func (d *Directory) Write(w io.Writer, comment string) error {
 	if len(comment) > max16 {
 		return ErrSize
@@ -95,7 +92,7 @@ func (d *Directory) Write(w io.Writer, comment string) error {
 	return write(&dst, out)
 }
 
-// creator is the version and system that made a member.
+// creator returns the version and system of a member.
 func (r *record) creator() uint16 {
 	if r.kind() == kindExecutable || r.kind() == kindLink {
 		return creatorUnix
@@ -132,8 +129,8 @@ func (f *Format) central(out []byte, r *record, offset uint64) []byte {
 	return append(out, wide...)
 }
 
-// wideField is the extra field with the numbers that do not fit elsewhere
-// (APPNOTE 4.5.3), or nothing.
+// wideField returns the extra field with the numbers that do not fit elsewhere (APPNOTE 4.5.3), if
+// there are any.
 func wideField(r *record, offset uint64) []byte {
 	if max(r.size, r.compressed, offset) < max32 {
 		return nil
@@ -167,7 +164,7 @@ func (d *Directory) end(out []byte, size uint64, comment string) []byte {
 // end64 appends the zip64 end of the directory and its locator.
 func (d *Directory) end64(out []byte, size uint64) []byte {
 	out = order.AppendUint32(out, end64Magic)
-	out = order.AppendUint64(out, end64Size-12) // what follows
+	out = order.AppendUint64(out, end64Size-12) // of the rest
 	out = order.AppendUint16(out, d.creator)
 	out = order.AppendUint16(out, version64)
 	out = order.AppendUint64(out, 0) // disks

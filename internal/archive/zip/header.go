@@ -2,7 +2,7 @@ package zip
 
 import "encoding/binary"
 
-// The layout of APPNOTE.TXT 6.3.10, section 4.3, as far as git uses it.
+// The parts of APPNOTE.TXT 6.3.10, section 4.3, that git uses.
 const (
 	localMagic      = 0x04034b50
 	descriptorMagic = 0x08074b50
@@ -30,22 +30,21 @@ const (
 
 	versionPlain = 10
 	version64    = 45
-	// creatorUnix is what makes readers look at the mode. git says it only of
-	// the members that have one.
+	// creatorUnix makes readers use the mode. Like git, only members with a mode have it.
 	creatorUnix = 3<<8 | 23
 
 	max16 = 1<<16 - 1
 	max32 = 1<<32 - 1
 
-	// Where in a local header the fields are that are filled in afterwards.
+	// Offsets in a local header of fields that are set later.
 	localMethodAt     = 8
 	localCompressedAt = 18
 )
 
 var order = binary.LittleEndian
 
-// common appends what the headers of both kinds have after their magic and
-// creator: version to size.
+// common appends the fields that both kinds of headers have after their magic and creator: version
+// to size.
 func (f *Format) common(out []byte, r *record, compressed, size uint32) []byte {
 	out = order.AppendUint16(out, r.version())
 	out = order.AppendUint16(out, r.flags())
@@ -80,7 +79,7 @@ func (f *Format) local(out []byte, r *record) []byte {
 	return out
 }
 
-// mtimeField appends the extra field with the time of modification alone.
+// mtimeField appends the extra field with only the modification time.
 func (f *Format) mtimeField(out []byte) []byte {
 	out = order.AppendUint16(out, mtimeExtra)
 	out = order.AppendUint16(out, mtimeSize-4)
@@ -88,8 +87,8 @@ func (f *Format) mtimeField(out []byte) []byte {
 	return order.AppendUint32(out, f.mtime)
 }
 
-// descriptor appends the data descriptor (APPNOTE 4.3.9), whose form goes by
-// the local header's.
+// descriptor appends the data descriptor (APPNOTE 4.3.9), in the form that the local header
+// announces.
 func (r *record) descriptor(out []byte) []byte {
 	out = order.AppendUint32(out, descriptorMagic)
 	out = order.AppendUint32(out, r.crc)
@@ -101,5 +100,5 @@ func (r *record) descriptor(out []byte) []byte {
 	return order.AppendUint32(out, narrow(r.size))
 }
 
-// narrow is a number in 32 bits, or the sign that it is elsewhere.
+// narrow returns a number in 32 bits, or the mark that it is elsewhere.
 func narrow(n uint64) uint32 { return uint32(min(n, max32)) }

@@ -7,18 +7,16 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
-// wideFrom is the size from which a stream's sizes have 64 bits: git leaves
-// room for what does not compress. Content in memory is always below.
+// wideFrom is the size from which a stream's sizes have 64 bits: git leaves room for incompressible
+// data. Content in memory is always below.
 const wideFrom = 1 << 31
 
-// Append appends a member to out and its record to records: a file with all its
-// content, a symbolic link with its target, or a folder or gitlink, which have
-// none. It runs in a task, on whose worker w it compresses. After an error both
-// are as they were.
+// Append appends a member to out and its record to records: a file with all its content, a symbolic
+// link with its target, or a folder or gitlink, which have none. It runs in a task, on whose worker
+// w it compresses. After an error both are unchanged.
 //
-// Files are deflated unless that would not make them shorter, everything else
-// is stored. For a moment out takes the worst that deflate does: 5 bytes for
-// each 64 KiB beyond the content.
+// Files are deflated if that makes them shorter, everything else is stored. Temporarily out takes
+// the worst case of deflate: 5 bytes per 64 KiB beyond the content.
 func (f *Format) Append(
 	w *workers.Worker, out, records []byte, m Member, content []byte,
 ) (longer, more []byte, err error) {

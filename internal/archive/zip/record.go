@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// record is what the central directory needs to know of a member. Records
-// travel from workers to the [Directory] in a form of their own, a quarter as
-// long as the directory's, which also holds what all members share.
+// record is a member's data for the central directory. Workers pass records to the [Directory] in a
+// compact form, a quarter as long as the directory's, without what all members share.
 type record struct {
 	bits       byte
 	crc        uint32
@@ -44,7 +43,7 @@ func (r *record) set(bit byte, on bool) {
 	}
 }
 
-// kindOf a mode as git's trees have it.
+// kindOf maps modes of git's trees to kinds.
 var kindOf = map[uint32]byte{
 	0o100644: kindRegular,
 	0o100755: kindExecutable,
@@ -53,7 +52,7 @@ var kindOf = map[uint32]byte{
 	0o160000: kindFolder,
 }
 
-// newRecord returns what is known of a member without its content.
+// newRecord returns the record of a member without its content.
 func newRecord(m Member) (record, error) {
 	kind, ok := kindOf[m.Mode]
 	if !ok {
@@ -67,8 +66,8 @@ func newRecord(m Member) (record, error) {
 	return r, nil
 }
 
-// isUTF8 says whether a path has the flag for UTF-8: in git's archives that is
-// one of more than ASCII, with neither U+FFFE nor U+FFFF.
+// isUTF8 reports whether a path gets the flag for UTF-8. In git's archives that is a path beyond
+// ASCII without U+FFFE and U+FFFF.
 func isUTF8(path []byte) bool {
 	ascii := true
 	for _, c := range path {
@@ -86,7 +85,7 @@ func (r *record) method() uint16 {
 	return methodStore
 }
 
-// flags are the general purpose bits.
+// flags returns the general purpose bits.
 func (r *record) flags() uint16 {
 	var flags uint16
 	if r.has(bitStreamed) {
@@ -98,7 +97,8 @@ func (r *record) flags() uint16 {
 	return flags
 }
 
-// version that a reader needs. git says the same for stored and deflated.
+// version returns the version that a reader needs. git's is the same for stored and deflated
+// members.
 func (r *record) version() uint16 {
 	if r.has(bitWide) {
 		return version64
@@ -106,7 +106,7 @@ func (r *record) version() uint16 {
 	return versionPlain
 }
 
-// memberLength is the length of all that the member is in the archive.
+// memberLength returns the length of the whole member in the archive.
 func (r *record) memberLength() uint64 {
 	n := localSize + uint64(len(r.path)) + mtimeSize + r.compressed
 	if r.has(bitWide) {
@@ -122,7 +122,7 @@ func (r *record) memberLength() uint64 {
 	}
 }
 
-// appendTo appends the record with the given end of its path.
+// appendTo appends the record without the shared prefix of its path.
 func (r *record) appendTo(out []byte, shared int) []byte {
 	out = append(out, r.bits)
 	out = binary.AppendUvarint(out, r.size)
@@ -138,8 +138,8 @@ func (r *record) appendTo(out []byte, shared int) []byte {
 	return append(out, rest...)
 }
 
-// next takes the first record off in. Its path begins like the one the record
-// had before, whose memory it uses again.
+// next parses the first record of in. Its path shares a prefix with the previous one, whose memory
+// it reuses.
 func (r *record) next(in []byte) []byte {
 	number := func() uint64 {
 		n, length := binary.Uvarint(in)

@@ -8,22 +8,22 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/compress/gzip"
 )
 
-// Stream writes one large file: its header at once, its content as it comes,
-// compressed by all workers, and what is known at the end behind it. It must be
-// finished or aborted and is for one goroutine at a time.
+// Stream writes one large file: first its header, then its content, compressed by all workers, and
+// finally the data that is only known at the end. It must be finished or aborted and is used by one
+// goroutine at a time.
 //
-// The first error stays. An archive with a stream that was not finished has no
-// use and must not be written further.
+// The first error sticks. An archive with an unfinished stream is useless and must not be
+// continued.
 type Stream struct {
 	record record
 	dst    counting
 	z      *gzip.Writer
 	kind   Content
-	length uint64 // of what has been written so far
+	length uint64 // bytes written so far
 	err    error
 }
 
-// counting counts what passes.
+// counting counts written bytes.
 type counting struct {
 	io.Writer
 	n uint64
@@ -35,8 +35,8 @@ func (c *counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Stream writes the header of a file with size bytes to dst. A cancelled
-// context ends the stream with the context's cause.
+// Stream writes the header of a file with size bytes to dst. A cancelled context ends the stream
+// with the context's cause.
 func (f *Format) Stream(ctx context.Context, dst io.Writer, m Member, size int64) (*Stream, error) {
 	r, err := newRecord(m)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *Format) Stream(ctx context.Context, dst io.Writer, m Member, size int64
 	return s, nil
 }
 
-// Write takes p and writes to the destination what is compressed of all so far.
+// Write writes p, and the compressed data that is available.
 func (s *Stream) Write(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
@@ -69,7 +69,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	if uint64(len(p)) > s.record.size-s.length {
 		return 0, s.fail(ErrSize)
 	}
-	s.look(p)
+	s.classify(p)
 	n, err := s.z.Write(p)
 	s.length += uint64(n)
 	if err != nil {
@@ -78,15 +78,15 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// look decides by the first bytes whether the file is binary.
-func (s *Stream) look(p []byte) {
+// classify decides by the first bytes whether the file is binary.
+func (s *Stream) classify(p []byte) {
 	if s.kind == Guess && s.length < guessed && !Guess.text(p[:min(uint64(len(p)), guessed-s.length)]) {
 		s.kind = Binary
 	}
 }
 
-// Finish writes the rest and appends the record to records. After an error it
-// writes nothing, and returns records as they were.
+// Finish writes the rest and appends the record to records. After an error it writes nothing, and
+// returns records unchanged.
 func (s *Stream) Finish(records []byte) ([]byte, error) {
 	if s.err != nil {
 		return records, s.err
@@ -107,15 +107,14 @@ func (s *Stream) Finish(records []byte) ([]byte, error) {
 	return r.appendTo(records, 0), nil
 }
 
-// Abort ends the stream where it is. After Finish, or again, it does nothing;
-// so it can be deferred.
+// Abort ends the stream prematurely. It does nothing after Finish or Abort, so it can be deferred.
 func (s *Stream) Abort() {
 	if s.err == nil {
 		_ = s.fail(ErrClosed)
 	}
 }
 
-// fail keeps the error and gives back what the compressor holds.
+// fail stores the error and releases the compressor's resources.
 func (s *Stream) fail(err error) error {
 	s.err = err
 	s.z.Abort()
@@ -124,7 +123,6 @@ func (s *Stream) fail(err error) error {
 
 func (s *Stream) write(p []byte) error { return write(&s.dst, p) }
 
-// write is one write to a destination.
 func write(w io.Writer, p []byte) error {
 	n, err := w.Write(p)
 	if err == nil && n < len(p) {

@@ -1,4 +1,4 @@
-// Package loopback tells what stays on the machine that a program runs on.
+// Package loopback recognizes addresses of the loopback interface.
 package loopback
 
 import (
@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Is reports whether a host, which has neither a port nor brackets, is one of the loopback
-// interface: by its address or as localhost. Nothing is looked up.
+// Is reports whether a host, without port and brackets, is a loopback address or localhost. It does
+// not resolve names.
 func Is(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return err == nil && address.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// Private reports whether nobody between can read, or change, what is sent to an address
-// and what it answers: by TLS, or because it is of the loopback interface.
+// Private reports whether the traffic with an address is safe from eavesdropping and changes: by
+// TLS, or because the address is on the loopback interface.
 func Private(at *url.URL) bool {
 	return at.Scheme == "https" || at.Scheme == "http" && Is(at.Hostname())
 }

@@ -1,5 +1,5 @@
-// Package lru is a cache that is bounded by what its values cost: when they cost
-// more than the limit together, those that were not used for longest go out.
+// Package lru is a cache with a limit on the total cost of its values: it evicts the least recently
+// used ones.
 package lru
 
 import (
@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Cache maps keys to values. Costs and the limit are of any unit, mostly bytes of
-// memory with all that the entry itself takes. Any number of goroutines may use a
-// Cache; a value that callers change needs a lock of its own.
+// Cache maps keys to values. Costs and the limit have any unit, mostly bytes of memory including
+// the entry itself. A Cache is safe for concurrent use; values that callers change need their own
+// locks.
 type Cache[K comparable, V any] struct {
 	mu          sync.Mutex
 	limit, used int64
 	entries     map[K]*list.Element
-	recent      list.List // of *entry[K, V], the latest first
+	recent      list.List // of *entry[K, V], most recent first
 }
 
 type entry[K comparable, V any] struct {
@@ -35,15 +35,14 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return c.get(key)
 }
 
-// Put keeps a value, in place of the one that the key has had. A value that costs
-// more than the limit is not kept.
+// Put stores or replaces a value. It does not store a value that costs more than the limit.
 func (c *Cache[K, V]) Put(key K, value V, cost int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.put(key, value, cost)
 }
 
-// GetOrPut returns the value that the key has as Get does, or else puts another.
+// GetOrPut returns the existing value as Get does, or else stores another one.
 func (c *Cache[K, V]) GetOrPut(key K, value V, cost int64) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +53,7 @@ func (c *Cache[K, V]) GetOrPut(key K, value V, cost int64) V {
 	return value
 }
 
-// Size returns how many values there are and what they cost together.
+// Size returns the number of values and their total cost.
 func (c *Cache[K, V]) Size() (values int, cost int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,5 +8,5 @@ import (
 	"time"
 )
 
-// changed is when a file was written last, as far as that is known.
+// changed returns the modification time, the best known time of a change.
 func changed(info fs.FileInfo, _ *os.File) time.Time { return info.ModTime() }

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// changed is when anything of a file was changed last (st_ctim of stat(2)), its times included.
+// changed returns the time of the last change of a file, including its metadata (st_ctim of
+// stat(2)).
 func changed(info fs.FileInfo, file *os.File) time.Time {
 	var stat unix.Stat_t
 	if unix.Fstat(int(file.Fd()), &stat) != nil {

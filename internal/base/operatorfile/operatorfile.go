@@ -3,18 +3,18 @@
 //
 //	held, err := operatorfile.Open(path, "access rules", maxBytes, parse)
 //	changed, err := held.Look() // every second or so
-//	held.Reread()               // the next looks read the file even if it seems to be the same
+//	held.Reread()               // the next looks read the file even if it seems unchanged
 //
 // # Promises
 //
-// A file that is being written grants nothing: it is taken when it has stayed the same for [Settling],
-// ends with a whole line and is not empty. What it said before stays until then, and when it cannot be
-// read or understood. Each state of a file that is refused is reported once.
+// An unfinished file grants nothing: a file is accepted once it has been unchanged for [Settling],
+// ends with a complete line and is not empty. Until then, and while the file is unreadable or
+// invalid, the previous content stays in force. Each refused state of a file is reported once.
 //
 // # Limits
 //
-// A writer that rests for longer than that at the end of a line cannot be told from one that is done.
-// Only a file that is replaced by another one, as mv does, is never seen in part.
+// A writer that pauses for longer than that at the end of a line looks like one that has finished.
+// Only a file that is replaced by another one, as by mv, is never seen in part.
 package operatorfile
 
 import (
@@ -32,15 +32,15 @@ import (
 )
 
 const (
-	// Settling is for how long a file has to stay the same: longer than what writes it in pieces
-	// rests between two of them.
+	// Settling is how long a file must be unchanged: longer than a writer pauses between two
+	// pieces.
 	Settling = time.Second
-	// patience is for how long a file may go on changing until that is reported.
+	// patience is how long a file may keep changing before that is reported.
 	patience = 10 * Settling
 )
 
-// File is a file of the operator, and what it said when it was taken last. Several
-// goroutines may use it. Nil is no file: it says nothing, and never changes.
+// File is a file of the operator with its last accepted content. It is safe for concurrent use. Nil
+// means no file: it has no content, and never changes.
 type File[T any] struct {
 	path     string // "" for none
 	contents string
@@ -49,17 +49,17 @@ type File[T any] struct {
 	value    atomic.Pointer[T]
 
 	mu       sync.Mutex
-	judged   version   // that was taken or refused last; zero: none
-	seen     sight     // of one that is neither yet
-	changing time.Time // since when there was such a one at every look
-	fault    error     // why the file is not what Value returns; nil: it is
+	judged   version   // last accepted or refused; zero: none
+	seen     sight     // of a version not yet judged
+	changing time.Time // start of continuous changes
+	fault    error     // why the file differs from Value; nil: it does not
 	told     bool      // fault was reported
 }
 
-// version tells a file from what it was before, without reading it.
+// version identifies the state of a file without reading it.
 type version struct {
-	info    fs.FileInfo // nil: of no file
-	changed time.Time   // when anything of it changed: unlike the time in info, it cannot be set
+	info    fs.FileInfo // nil: no file
+	changed time.Time   // time of the last change; unlike the time in info, it cannot be set
 }
 
 func (v version) is(other version) bool {
@@ -68,21 +68,21 @@ func (v version) is(other version) bool {
 		v.changed.Equal(other.changed)
 }
 
-// sight is what was read of a version, and since when it is known to be so.
+// sight is the content of a version, and the time from which it is known.
 type sight struct {
 	version
 	text  []byte
 	since time.Time
 }
 
-// Open reads a file of at most limit bytes. For errors, contents is what is in it. A file that was
-// changed a moment ago is waited for until it has settled.
+// Open reads a file of at most limit bytes. contents names its content in errors. If the file was
+// changed recently, Open waits until it has settled.
 func Open[T any](path, contents string, limit int64, parse func(text []byte) (T, error)) (*File[T], error) {
 	f := &File[T]{path: path, contents: contents, limit: limit, parse: parse}
 	if _, err := f.Look(); err != nil {
 		return nil, err
 	}
-	// What was changed long ago has settled, if the clocks of the file system and this machine agree.
+	// An old file has settled, provided that the clocks of the file system and this machine agree.
 	if changed := f.seen.changed; changed.Before(f.seen.since) {
 		f.seen.since = changed
 	}
@@ -96,14 +96,14 @@ func Open[T any](path, contents string, limit int64, parse func(text []byte) (T,
 	return f, nil
 }
 
-// Fixed is what a file would say that never changes.
+// Fixed returns a File that never changes.
 func Fixed[T any](value T) *File[T] {
 	f := &File[T]{}
 	f.value.Store(&value)
 	return f
 }
 
-// Value returns what the file says; the zero value is nothing.
+// Value returns the content of the file, by default the zero value.
 func (f *File[T]) Value() (value T) {
 	if f == nil {
 		return value
@@ -111,8 +111,8 @@ func (f *File[T]) Value() (value T) {
 	return *f.value.Load()
 }
 
-// Fault returns why the file as it is now is refused, so that what it said before is in force; nil
-// where it is not.
+// Fault returns why the current file is refused, so that its previous content is in force; nil if
+// it is not.
 func (f *File[T]) Fault() error {
 	if f == nil {
 		return nil
@@ -122,8 +122,8 @@ func (f *File[T]) Fault() error {
 	return f.fault
 }
 
-// Reread has the next looks read the file, even if nothing tells that it has changed, and report it
-// again if it is refused.
+// Reread makes the next looks read the file even if it seems unchanged, and report it again if it
+// is refused.
 func (f *File[T]) Reread() {
 	if f == nil {
 		return
@@ -133,9 +133,9 @@ func (f *File[T]) Reread() {
 	f.judged, f.told = version{}, false
 }
 
-// Look checks whether the file has changed, and takes or refuses it when it has settled since an
-// earlier look. It reports whether it was taken. An error says why the file is refused; it changes
-// nothing of what Value returns, and is returned once.
+// Look checks whether the file has changed, and accepts or refuses it once it has settled. It
+// reports whether it accepted a new version. An error tells why the file is refused; it does not
+// affect Value, and is returned once.
 func (f *File[T]) Look() (taken bool, err error) {
 	if f == nil || f.path == "" {
 		return false, nil
@@ -169,7 +169,7 @@ func (f *File[T]) Look() (taken bool, err error) {
 	return true, nil
 }
 
-// wait begins to wait for a version to settle.
+// wait starts waiting for a version to settle.
 func (f *File[T]) wait(now sight) error {
 	if f.seen.info == nil {
 		f.changing = now.since
@@ -182,7 +182,7 @@ func (f *File[T]) wait(now sight) error {
 		f.contents, f.path, patience))
 }
 
-// refuse keeps what the file said before, and returns why if that was not told before.
+// refuse keeps the previous content, and returns why unless that was reported before.
 func (f *File[T]) refuse(v version, why error) error {
 	told := f.told && f.fault != nil && f.fault.Error() == why.Error()
 	f.judged, f.fault, f.told = v, why, true
@@ -192,12 +192,12 @@ func (f *File[T]) refuse(v version, why error) error {
 	return why
 }
 
-// read reads the file, unless it is the version that was judged last.
+// read reads the file, unless its version was judged already.
 func (f *File[T]) read() (now sight, err error) {
 	if info, err := os.Stat(f.path); err != nil {
 		return now, err
 	} else if !info.Mode().IsRegular() {
-		// A pipe would be waited for.
+		// Reading a pipe would block.
 		return now, fmt.Errorf("%s is no file that can be read twice", f.path)
 	}
 	file, err := os.Open(f.path)
@@ -219,7 +219,7 @@ func (f *File[T]) read() (now sight, err error) {
 	return now, err
 }
 
-// CheckEnd refuses a text that may be the beginning of another one.
+// CheckEnd refuses a text that may be unfinished.
 func CheckEnd(text []byte) error {
 	switch {
 	case len(bytes.TrimSpace(text)) == 0:
@@ -231,8 +231,8 @@ func CheckEnd(text []byte) error {
 	}
 }
 
-// Lines returns the lines that say something, trimmed, with their numbers from 1: those
-// that are empty or begin with # do not.
+// Lines yields the trimmed lines with their numbers from 1, without empty lines and those that
+// begin with #.
 func Lines(text []byte) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		number := 0

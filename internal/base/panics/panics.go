@@ -1,9 +1,8 @@
-// Package panics keeps a panic from ending the process and all downloads with it:
-// one damaged repository must not harm those who read the others.
+// Package panics keeps a panic from ending the process and all downloads with it: one damaged
+// repository must not harm clients of the others.
 //
-// [Catch] makes a panic an error, where there is a stream to fail with it. A
-// [Group] carries the panic of a helper to the goroutine that waits for it,
-// where the request is answered.
+// [Catch] turns a panic into an error, so that only its stream fails. A [Group] passes the panic of
+// a helper goroutine to the goroutine that waits for it, where the request is answered.
 package panics
 
 import (
@@ -13,22 +12,22 @@ import (
 	"sync"
 )
 
-// Error is a panic as the failure of one request.
+// Error is a panic as the error of one request.
 type Error struct {
-	Value any    // what it panicked with
-	Stack []byte // where
+	Value any    // value of the panic
+	Stack []byte // its stack trace
 }
 
-// Error has the stack too: it is for the log, and never for a client.
+// Error returns a message with the stack: it is for the log, and never for a client.
 func (e *Error) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
-// Unwrap returns the value of the panic when it was an error.
+// Unwrap returns the value of the panic if it is an error.
 func (e *Error) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// Catch returns the error of the function, or an [*Error] when it panics.
+// Catch returns the error of the function, or an [*Error] if it panics.
 func Catch(function func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -38,7 +37,7 @@ func Catch(function func() error) (err error) {
 	return function()
 }
 
-// Group is the helpers of a request. When one panics, the context of all ends.
+// Group runs the helper goroutines of a request. A panic of one ends their context.
 type Group struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -47,11 +46,11 @@ type Group struct {
 	failed error // the first panic
 }
 
-// NewGroup makes a group that calls end when a helper panics: the request and
-// its other helpers must then end soon.
+// NewGroup returns a group that calls end when a helper panics: the request and its other helpers
+// must then end soon.
 func NewGroup(end context.CancelFunc) *Group { return &Group{end: end} }
 
-// Go runs a helper.
+// Go starts a helper.
 func (g *Group) Go(helper func()) {
 	g.running.Go(func() {
 		err := Catch(func() error {
@@ -70,8 +69,7 @@ func (g *Group) Go(helper func()) {
 	})
 }
 
-// Wait returns when all helpers have ended. It panics with the [*Error] of the
-// first that panicked.
+// Wait waits for all helpers. It panics with the [*Error] of the first panic.
 func (g *Group) Wait() {
 	g.running.Wait()
 	if g.failed != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// IsBusy reports whether a rename failed since some program has the file open.
+// IsBusy reports whether a rename failed because a program has the file open.
 func IsBusy(err error) bool {
 	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
 }

@@ -1,6 +1,5 @@
-// Package swap has what a program needs besides package os to change a folder that other
-// programs change at the same time: renames that replace nothing unseen, and what tells
-// that a file is about to be changed.
+// Package swap complements package os for changes in a folder that other programs change at the
+// same time: renames that never replace anything unseen, and the detection of writers.
 package swap
 
 import (
@@ -10,14 +9,14 @@ import (
 	"os"
 )
 
-// Folder is an open one. Several goroutines may use it at the same time.
+// Folder is an open folder. It is safe for concurrent use.
 type Folder struct {
 	root   *os.Root
-	handle *os.File // the same; nil where renames are all that there is
+	handle *os.File // the same; nil if only plain renames are available
 }
 
-// Open opens a folder by its root, which stays the caller's to close. If plain, nothing
-// is used that some systems or file systems lack.
+// Open opens a folder by its root, which the caller closes. plain restricts it to features that
+// every system and file system has.
 func Open(root *os.Root, plain bool) (*Folder, error) {
 	f := &Folder{root: root}
 	if plain {
@@ -28,7 +27,7 @@ func Open(root *os.Root, plain bool) (*Folder, error) {
 	return f, err
 }
 
-// Close ends the use of the folder.
+// Close releases the folder.
 func (f *Folder) Close() error {
 	if f.handle == nil {
 		return nil
@@ -36,8 +35,8 @@ func (f *Folder) Close() error {
 	return f.handle.Close()
 }
 
-// Exchange gives two entries each other's names, in one step. It is
-// [errors.ErrUnsupported] where the system or the file system lacks that.
+// Exchange atomically swaps the names of two entries. It returns [errors.ErrUnsupported] if the
+// system or the file system cannot do that.
 func (f *Folder) Exchange(a, b string) error {
 	if f.handle == nil {
 		return errors.ErrUnsupported
@@ -45,12 +44,12 @@ func (f *Folder) Exchange(a, b string) error {
 	return renamed(exchange(f.handle, a, b))
 }
 
-// Move renames an entry, by paths below the folder. Where the new one is taken it fails
-// with fs.ErrExist.
+// Move renames an entry, by paths below the folder. If the new path exists, it fails with
+// fs.ErrExist.
 //
-// On a system without such a rename a file gets a second name for a moment, which is
-// refused where there is one. Folders, and files of some file systems, cannot have two
-// names: what appears between a look and the rename is replaced there.
+// Systems without such a rename first link a file to its new name, which fails if that exists.
+// Folders, and files of some file systems, cannot have two names: there, an entry that appears
+// between the check and the rename is replaced.
 func (f *Folder) Move(from, to string) error {
 	if f.handle != nil {
 		if err := renamed(move(f.handle, from, to)); !errors.Is(err, errors.ErrUnsupported) {
@@ -70,14 +69,14 @@ func (f *Folder) Move(from, to string) error {
 	return f.root.Rename(from, to)
 }
 
-// HasWriter reports whether some program has a regular file open for writing. It is not
-// known of every file system, nor of other users' files.
+// HasWriter reports whether a program has a regular file open for writing. That is unknown for some
+// file systems, and for other users' files.
 func (f *Folder) HasWriter(name string) (has, known bool) {
 	file, err := f.root.Open(name)
-	if err != nil { // it may not be read
+	if err != nil { // the file may be unreadable
 		return false, false
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // only read
 	return hasWriter(file)
 }
 
@@ -92,7 +91,7 @@ func renamed(err error) error {
 	}
 }
 
-// IsSame reports whether a file is the one that it was, with what it had.
+// IsSame reports whether a file is unchanged.
 func IsSame(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }

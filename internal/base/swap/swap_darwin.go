@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a file system or a kernel says that lacks a flag of renameatx_np(2).
+// Errors of a file system or a kernel without support for a flag of renameatx_np(2).
 const errNoFlag, errNoCall = unix.EINVAL, unix.ENOSYS
 
-// IsBusy reports whether a rename failed since something is mounted there.
+// IsBusy reports whether a rename failed because of a mount point.
 func IsBusy(err error) bool { return errors.Is(err, unix.EBUSY) }
 
 func exchange(folder *os.File, a, b string) error { return rename(folder, a, b, unix.RENAME_SWAP) }
@@ -24,11 +24,11 @@ func rename(folder *os.File, a, b string, flags uint32) error {
 	return unix.RenameatxNp(at, a, at, b, flags)
 }
 
-// hasWriter is not known here.
+// hasWriter is unknown on this system.
 func hasWriter(*os.File) (has, known bool) { return false, false }
 
-// ChangeTime is when content, name or permissions of a file changed last, in nanoseconds
-// since 1970, or 0 where that is not known. No program can set it.
+// ChangeTime returns when content, name or permissions of a file last changed, in nanoseconds since
+// 1970, or 0 if unknown. No program can set it.
 func ChangeTime(info fs.FileInfo) int64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return s.Ctimespec.Nano()

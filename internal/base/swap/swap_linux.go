@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a file system or a kernel says that lacks a flag of renameat2(2).
+// Errors of a file system or a kernel without support for a flag of renameat2(2).
 const errNoFlag, errNoCall = unix.EINVAL, unix.ENOSYS
 
-// IsBusy reports whether a rename failed since something is mounted there.
+// IsBusy reports whether a rename failed because of a mount point.
 func IsBusy(err error) bool { return errors.Is(err, unix.EBUSY) }
 
 func exchange(folder *os.File, a, b string) error { return rename(folder, a, b, unix.RENAME_EXCHANGE) }
@@ -26,10 +26,10 @@ func rename(folder *os.File, a, b string, flags uint) error {
 	return unix.Renameat2(at, a, at, b, flags)
 }
 
-// hasWriter is asked about a file that is open for reading.
+// hasWriter takes a file that is open for reading.
 func hasWriter(file *os.File) (has, known bool) {
-	// A read lease is refused while anything else has the file open for writing:
-	// fcntl(2), F_SETLEASE. It ends at once, so that nothing waits for it.
+	// A read lease is refused while the file is open for writing elsewhere: fcntl(2), F_SETLEASE.
+	// It is released immediately, so that no program waits for it.
 	_, err := unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if errors.Is(err, unix.EAGAIN) {
 		return true, true
@@ -41,8 +41,8 @@ func hasWriter(file *os.File) (has, known bool) {
 	return false, err == nil
 }
 
-// ChangeTime is when content, name or permissions of a file changed last, in nanoseconds
-// since 1970, or 0 where that is not known. No program can set it.
+// ChangeTime returns when content, name or permissions of a file last changed, in nanoseconds since
+// 1970, or 0 if unknown. No program can set it.
 func ChangeTime(info fs.FileInfo) int64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return s.Ctim.Nano()

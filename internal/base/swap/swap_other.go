@@ -14,8 +14,8 @@ func exchange(*os.File, string, string) error { return errors.ErrUnsupported }
 
 func move(*os.File, string, string) error { return errors.ErrUnsupported }
 
-// hasWriter is not known here.
+// hasWriter is unknown on this system.
 func hasWriter(*os.File) (has, known bool) { return false, false }
 
-// ChangeTime is not known here.
+// ChangeTime is unknown on this system.
 func ChangeTime(fs.FileInfo) int64 { return 0 }

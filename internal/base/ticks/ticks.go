@@ -1,4 +1,4 @@
-// Package ticks repeats what is done every so often.
+// Package ticks repeats an action at intervals.
 package ticks
 
 import (
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Every yields each time that an interval has passed, for the first time after one, until
-// ctx ends. Who takes longer than an interval misses what has passed meanwhile.
+// Every yields after each interval until ctx ends. A body that takes longer than an interval skips
+// the missed ones.
 func Every(ctx context.Context, interval time.Duration) func(yield func() bool) {
 	return func(yield func() bool) {
 		ticker := time.NewTicker(interval)

@@ -1,5 +1,4 @@
-// Package cachetest has object storage in memory, for tests of the cache and of
-// what uses it. It is imported by tests only.
+// Package cachetest has object storage in memory, for tests only.
 package cachetest
 
 import (
@@ -17,7 +16,7 @@ import (
 
 // Bucket is a cache.Bucket in memory. Its zero value is empty.
 type Bucket struct {
-	// Base is what signed URLs begin with, such as https://files.example/.
+	// Base is the prefix of signed URLs, such as https://files.example/.
 	Base string
 
 	mu      sync.Mutex
@@ -42,7 +41,7 @@ func (b *Bucket) Object(name string) ([]byte, error) {
 	return bytes.Clone(object), nil
 }
 
-// Put makes an object, or replaces it.
+// Put creates or replaces an object.
 func (b *Bucket) Put(name string, object []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,7 +86,7 @@ func (b *Bucket) Delete(_ context.Context, name string) error {
 	return nil
 }
 
-// signature ends the URLs of SignURL.
+// signature is the suffix of the URLs of SignURL.
 const signature = "?signature=good"
 
 // SignURL implements cache.Bucket.
@@ -95,7 +94,7 @@ func (b *Bucket) SignURL(_ context.Context, name, _ string, _ time.Duration) (st
 	return b.Base + name + signature, nil
 }
 
-// Signed returns the name of the object that a URL of SignURL leads to.
+// Signed returns the name of the object of a signed URL.
 func (b *Bucket) Signed(address string) (string, error) {
 	name, known := strings.CutPrefix(address, b.Base)
 	name, signed := strings.CutSuffix(name, signature)

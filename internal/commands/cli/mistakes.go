@@ -11,22 +11,22 @@ import (
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
-// UsageError says that the command line or a setting is wrong.
+// UsageError is a mistake in the command line or in a setting.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Misused makes a [UsageError].
+// Misused returns a [UsageError].
 func Misused(err error) error { return &UsageError{err} }
 
-// nearest returns the name that a wrong one is likely to mean, or "" where none is alike.
+// nearest returns the likely meaning of a wrong name, or "".
 func nearest(name string, known []string) string {
 	return strings.Join(spelling.Closest(name, known, 1), "")
 }
 
-// DidYouMean suggests the name that a wrong one is likely to mean: a sentence with a blank
-// before it, or "" where none is alike.
+// DidYouMean returns a sentence with a leading space that suggests the likely meaning of a wrong
+// name, or "".
 func DidYouMean(name string, known []string) string {
 	if near := nearest(name, known); near != "" {
 		return " Did you mean " + near + "?"
@@ -34,7 +34,7 @@ func DidYouMean(name string, known []string) string {
 	return ""
 }
 
-// CountArguments refuses another number of them.
+// CountArguments refuses other numbers of arguments.
 func CountArguments(least, most int, text string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -53,8 +53,8 @@ func NoArguments(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// ExplainMistakes has the command, and all below it, say what is meant by a wrong word or
-// flag. Call it when all commands are there.
+// ExplainMistakes makes a command and its subcommands explain wrong words and flags. Call it after
+// all commands are added.
 func ExplainMistakes(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -70,7 +70,7 @@ func ExplainMistakes(root *cobra.Command) {
 	root.SetFlagErrorFunc(explainFlag)
 }
 
-// refuseTopic refuses what there is no help about.
+// refuseTopic refuses unknown help topics.
 func refuseTopic(help *cobra.Command, args []string) error {
 	found, rest, err := help.Root().Find(args)
 	if err != nil || !found.HasSubCommands() {
@@ -79,7 +79,7 @@ func refuseTopic(help *cobra.Command, args []string) error {
 	return refuseWord(found, rest)
 }
 
-// refuseWord refuses a word where a command is wanted.
+// refuseWord refuses a word in place of a command.
 func refuseWord(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -95,18 +95,18 @@ func refuseWord(c *cobra.Command, args []string) error {
 		strings.Join(names, ", ")))
 }
 
-// explainFlag says what is wrong with a flag of a command.
+// explainFlag explains a wrong flag of a command.
 func explainFlag(c *cobra.Command, err error) error {
 	unknown := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &unknown) {
 		return Misused(PlainError(err))
 	}
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
-		return refuseWord(c, args) // whose flag it is
+		return refuseWord(c, args) // the flag belongs to that word
 	}
 	name := unknown.GetSpecifiedName()
 	if group := unknown.GetSpecifiedShortnames(); len(group) > 1 {
-		name = group // -root, which is read as -r -o -o -t
+		name = group // -root, which pflag reads as -r -o -o -t
 	}
 	var names, owners []string
 	c.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, "--"+flag.Name) })

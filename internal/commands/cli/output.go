@@ -9,7 +9,7 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// WriteOutput has write fill the file of that name; "-" is the standard output.
+// WriteOutput calls write with the named file; "-" is standard output.
 func WriteOutput(name string, stdout io.Writer, write func(io.Writer) error) error {
 	if name == "-" {
 		if IsTerminal(stdout) {
@@ -26,8 +26,8 @@ func WriteOutput(name string, stdout io.Writer, write func(io.Writer) error) err
 	return writeWhole(name, write)
 }
 
-// IsReplaced reports whether [WriteOutput] makes a file that gets its name only when it is
-// whole. A device or a pipe is written to: renaming would put a file in its place.
+// IsReplaced reports whether [WriteOutput] creates a file that gets its name only when it is
+// complete. It writes directly to devices and pipes: renaming would replace them by a file.
 func IsReplaced(name string) bool {
 	info, err := os.Stat(name)
 	return name != "-" && (err != nil || info.Mode().IsRegular())
@@ -41,8 +41,8 @@ func writeInto(name string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// writeWhole makes a file that gets its name only when everything is written. Of
-// a symbolic link the target is replaced, not the link.
+// writeWhole creates a file that gets its name only when it is complete. It replaces the target of
+// a symbolic link, not the link.
 func writeWhole(name string, write func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
@@ -61,7 +61,7 @@ func writeWhole(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// IsTerminal reports whether somebody reads along.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(file.Fd())

@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// widen does nothing where the size of a pipe cannot be set.
+// widen does nothing: this system cannot resize pipes.
 func widen(*os.File) {}

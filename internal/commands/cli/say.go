@@ -7,9 +7,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
-// Say writes a line for people, in the format of package fmt. A server, a committer or
-// another program may have chosen its arguments: strings are shown as names ([quoting.Name])
-// and errors as messages ([quoting.Text]), so that no control sequence reaches a terminal.
+// Say writes a line for people, in the format of package fmt. Its arguments may come from a server,
+// a committer or another program: strings are shown as names ([quoting.Name]) and errors as
+// messages ([quoting.Text]), so that no control sequence reaches a terminal.
 func Say(w io.Writer, format string, args ...any) error {
 	shown := make([]any, len(args))
 	for i, arg := range args {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// environmentPrefix begins the names of environment variables.
+	// environmentPrefix is the prefix of environment variables.
 	environmentPrefix = "REPOMCP_"
-	// fromFile marks the flags that the config file set.
+	// fromFile marks flags that the config file set.
 	fromFile = "from the config file"
 )
 
-// ApplySettings fills the flags that the command line did not give from the
-// environment and then from the config file.
+// ApplySettings sets the flags that the command line lacks from the environment, and then from the
+// config file.
 func ApplySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
 	if err := applyEnvironment(c.Flags(), lookup); err != nil {
 		return err
@@ -37,8 +37,8 @@ func ApplySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
 	return errors.Join(err, refuseNegative(c.Flags()))
 }
 
-// readConfig reads a config file: one YAML mapping from the names of flags to values.
-// The elements of a list are joined by commas, as flags take them.
+// readConfig reads a config file: one YAML mapping from flag names to values. List elements are
+// joined by commas, as flags take them.
 func readConfig(path string) (map[string]string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func readConfig(path string) (map[string]string, error) {
 	return settings, nil
 }
 
-// settingValue is a value as the command line would give it.
+// settingValue returns a value in command-line form.
 func settingValue(name string, node *yaml.Node) (string, error) {
 	for node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -105,7 +105,7 @@ func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) 
 	return failed
 }
 
-// variable returns the environment's name of a flag.
+// variable returns the environment variable of a flag.
 func variable(flag string) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -117,8 +117,7 @@ func WarnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) 
 	}
 }
 
-// UnknownVariables returns the variables that are no setting of any command, each with what
-// to do.
+// UnknownVariables maps variables that are no setting of any command to advice.
 func UnknownVariables(root *cobra.Command, environ []string) map[string]string {
 	known := settingNames(root)
 	unknown := make(map[string]string)
@@ -137,7 +136,7 @@ func UnknownVariables(root *cobra.Command, environ []string) map[string]string {
 	return unknown
 }
 
-// settingNames returns the names of the flags of all commands, each once.
+// settingNames returns the flag names of all commands without duplicates.
 func settingNames(root *cobra.Command) []string {
 	names := []string{"config"}
 	for _, command := range Below(root) {
@@ -147,7 +146,7 @@ func settingNames(root *cobra.Command) []string {
 	return slices.Compact(names)
 }
 
-// refuseNegative refuses numbers and times below zero: none means anything.
+// refuseNegative refuses negative numbers and times, which never have a meaning.
 func refuseNegative(flags *pflag.FlagSet) error {
 	var failed []error
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -159,7 +158,7 @@ func refuseNegative(flags *pflag.FlagSet) error {
 	return errors.Join(failed...)
 }
 
-// PlainError says what is wrong with a value without the words of the code that read it.
+// PlainError describes a wrong value without the terms of the parsing code.
 func PlainError(err error) error {
 	text := err.Error()
 	switch {
@@ -168,14 +167,14 @@ func PlainError(err error) error {
 		return errors.New(text + ": a time needs a unit, such as 30s or 5m")
 	case strings.Contains(text, ": strconv."):
 		text, _, _ = strings.Cut(text, ": strconv.")
-		return errors.New(text + ": it is no number, or too large")
+		return errors.New(text + ": it is not a number, or too large")
 	default:
 		return err
 	}
 }
 
-// applyConfig takes the file's settings of this command. A key that is no flag of any
-// command is refused: it is a spelling mistake.
+// applyConfig applies the file's settings for this command. An unknown key is a spelling mistake
+// and refused.
 func applyConfig(c *cobra.Command, path string) error {
 	settings, err := readConfig(path)
 	if err != nil {
@@ -200,8 +199,8 @@ func applyConfig(c *cobra.Command, path string) error {
 	return nil
 }
 
-// FileSetting is a setting as it would be if the program was started now: what the
-// command line or the environment said stays, and the file is read again.
+// FileSetting returns a setting as a restart would see it: the command line and the environment
+// still take precedence, and the file is read again.
 func FileSetting(c *cobra.Command, name string) (string, error) {
 	flag := c.Flags().Lookup(name)
 	_, fromTheFile := flag.Annotations[fromFile]
@@ -219,7 +218,7 @@ func FileSetting(c *cobra.Command, name string) (string, error) {
 	return flag.DefValue, nil
 }
 
-// Below are all commands of a command, and theirs.
+// Below returns all direct and indirect subcommands.
 func Below(c *cobra.Command) (list []*cobra.Command) {
 	for _, inner := range c.Commands() {
 		list = append(append(list, inner), Below(inner)...)

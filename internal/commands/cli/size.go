@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// units of sizes: decimal as SI has them, binary as IEC 80000-13. The larger
-// ones come first, and of those the binary ones, as sizes are shown.
+// units of sizes: decimal (SI) and binary (IEC 80000-13), in order of preference: larger before
+// smaller, and binary before decimal.
 var units = []struct {
 	name  string
 	bytes int64
@@ -20,12 +20,12 @@ var units = []struct {
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}, {"", 1},
 }
 
-// Size is a flag for a number of bytes, with or without a unit.
+// Size is a flag for a number of bytes, with an optional unit.
 type Size struct{ bytes *int64 }
 
 var _ pflag.Value = Size{}
 
-// NewSize makes a flag's value with a default.
+// NewSize returns a flag value with a default.
 func NewSize(bytes *int64, preset int64) Size {
 	*bytes = preset
 	return Size{bytes}
@@ -37,7 +37,7 @@ func (s Size) Set(text string) error {
 	unit := strings.TrimSpace(text[len(digits):])
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%q is no size such as 4194304, 4MB or 4MiB", text)
+		return fmt.Errorf("%q is not a size such as 4194304, 4MB or 4MiB", text)
 	}
 	for _, u := range units {
 		if !strings.EqualFold(u.name, unit) {
@@ -52,10 +52,10 @@ func (s Size) Set(text string) error {
 		*s.bytes = n * u.bytes
 		return nil
 	}
-	return fmt.Errorf("%q is no unit of sizes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB", unit)
+	return fmt.Errorf("%q is not a unit of sizes: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB", unit)
 }
 
-// String implements [pflag.Value]: in the largest unit without a fraction.
+// String implements [pflag.Value]: the largest unit without a fraction.
 func (s Size) String() string {
 	if s.bytes == nil || *s.bytes == 0 {
 		return "0"

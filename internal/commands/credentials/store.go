@@ -1,5 +1,5 @@
-// Package credentials keeps the tokens with which this user asks servers: in a file of the
-// user alone, by the origin that each is for. A token goes to no other.
+// Package credentials stores the user's tokens for servers, by origin, in a private file. A token
+// is sent to no other origin.
 package credentials
 
 import (
@@ -18,20 +18,20 @@ import (
 const (
 	privateFolder = 0o700
 	privateFile   = 0o600
-	// revision of the file's form.
+	// revision of the file format.
 	revision = 1
 )
 
-// Store is a file of credentials, which may not be there yet.
+// Store is a file of credentials, which may not exist yet.
 type Store struct{ path string }
 
-// At is the store in a user's folder of settings, such as ~/.config.
+// At returns the store in a user's settings folder, such as ~/.config.
 func At(settings string) Store { return Store{filepath.Join(settings, "repomcp", "credentials.json")} }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (s Store) Path() string { return s.path }
 
-// document is the file.
+// document is the content of the file.
 type document struct {
 	Version int              `json:"version"`
 	Origins map[string]entry `json:"origins"`
@@ -41,13 +41,13 @@ type entry struct {
 	Token string `json:"token"`
 }
 
-// Token returns that for an origin, or "".
+// Token returns the token for an origin, or "".
 func (s Store) Token(origin string) (string, error) {
 	d, err := s.read()
 	return d.Origins[origin].Token, err
 }
 
-// Keep stores a token for an origin, in place of one that was there.
+// Keep stores or replaces the token for an origin.
 func (s Store) Keep(origin, token string) error {
 	d, err := s.read()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s Store) Keep(origin, token string) error {
 	return s.write(d)
 }
 
-// Forget takes away the token for an origin, and reports whether there was one.
+// Forget removes the token for an origin, and reports whether there was one.
 func (s Store) Forget(origin string) (bool, error) {
 	d, err := s.read()
 	if err != nil || d.Origins[origin].Token == "" {
@@ -72,14 +72,14 @@ func (s Store) Forget(origin string) (bool, error) {
 
 func (s Store) read() (d document, err error) {
 	text, err := os.ReadFile(s.path)
-	// Services often have a home that is no folder, such as /dev/null.
+	// The home of a service is often no folder, such as /dev/null.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return document{Version: revision}, nil
 	}
 	if err != nil {
 		return d, fmt.Errorf("credentials: %w", err)
 	}
-	// What is wrong with it is not told: the message could have a token in it.
+	// A detailed message could contain a token.
 	if json.Unmarshal(text, &d) != nil || d.Version != revision {
 		return d, fmt.Errorf("credentials: %s is not in the form that is known here; move it away and log in again",
 			s.path)
@@ -87,7 +87,7 @@ func (s Store) read() (d document, err error) {
 	return d, nil
 }
 
-// write replaces the file, whole or not at all.
+// write replaces the file atomically.
 func (s Store) write(d document) (err error) {
 	folder := filepath.Dir(s.path)
 	if err := os.MkdirAll(folder, privateFolder); err != nil {
@@ -97,13 +97,13 @@ func (s Store) write(d document) (err error) {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(folder, "credentials-*") // of this user alone
+	file, err := os.CreateTemp(folder, "credentials-*") // readable by this user only
 	if err != nil {
 		return fmt.Errorf("credentials: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(file.Name()) // what failed is told already
+			_ = os.Remove(file.Name()) // the first error matters
 		}
 	}()
 	_, err = file.Write(append(text, '\n'))
@@ -113,14 +113,14 @@ func (s Store) write(d document) (err error) {
 	return os.Rename(file.Name(), s.path)
 }
 
-// schemes are those of URLs that are the same server's, by that of the origin.
+// schemes maps URL schemes to those of origins.
 var schemes = map[string]string{"http": "http", "https": "https", "ws": "http", "wss": "https"}
 
-// ports are those of schemes that name none.
+// ports are the default ports of schemes.
 var ports = map[string]string{"http": "80", "https": "443"}
 
-// Origin is scheme, host and port of an address, in one form; "" where it has none, such as
-// that of a program on this machine.
+// Origin returns scheme, host and port of an address in canonical form; "" if the address has no
+// origin, such as that of a local program.
 func Origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || schemes[u.Scheme] == "" || u.Hostname() == "" {

@@ -92,8 +92,8 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// format is that of an archive which no URI names. What is unpacked here is packed where
-// the way is far, as for sync.
+// format returns the format of an archive that no URI names. Content to unpack is compressed for
+// remote servers, as for sync.
 func (f *getFlags) format() string {
 	switch {
 	case f.extract && isLocal(f.url):
@@ -105,7 +105,7 @@ func (f *getFlags) format() string {
 	}
 }
 
-// file is where a download goes that was opened, "-" for standard output.
+// file returns the file name for an open download, "-" for standard output.
 func (f *getFlags) file(s *source) string {
 	address, _, _ := strings.Cut(s.address, "?")
 	name := path.Base(address)
@@ -123,14 +123,14 @@ func (f *getFlags) file(s *source) string {
 	}
 }
 
-// mostRestarts is how often a download begins anew whose file is not there yet, as a sync
-// does.
+// mostRestarts bounds the restarts of a download whose output file does not exist yet, as in a
+// sync.
 const mostRestarts = 2
 
-// restarting are the errors after which a download may succeed from its first byte on.
+// restarting are the errors after which a restart may succeed.
 var restarting = []error{client.ErrNotResumed, client.ErrDigest, client.ErrLength}
 
-// fetchAgain has a download begin anew that cannot go on, as long as nothing of it was
+// fetchAgain restarts a download that cannot be resumed, unless some of its bytes were already
 // handed out.
 func (f *getFlags) fetchAgain(ctx context.Context, s *source) error {
 	for tries := 0; ; tries++ {
@@ -152,7 +152,7 @@ func (f *getFlags) fetch(ctx context.Context, s *source) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.Close() }() // only read from
+	defer func() { _ = d.Close() }() // only read
 	name := f.file(s)
 	err = cli.WriteOutput(name, f.env.Stdout, func(w io.Writer) error { return f.copy(w, d, 0) })
 	if err == nil && name != "-" {
@@ -169,7 +169,7 @@ func (f *getFlags) done(d *client.Download, name string) {
 	f.tell(checkout.Event{Event: checkout.EventDone, Path: name, Commit: d.Commit, Bytes: size})
 }
 
-// shownEvery is how often programs and people are told.
+// shownEvery is the interval of progress events.
 const shownEvery = 100 * time.Millisecond
 
 type meter struct {
@@ -213,7 +213,7 @@ func (f *getFlags) unpack(ctx context.Context, s *source) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.Close() }()                     // only read from
+	defer func() { _ = d.Close() }()                     // only read
 	if err := os.MkdirAll(f.output, 0o777); err != nil { //nolint:gosec // the umask decides
 		return err
 	}
@@ -233,10 +233,10 @@ func (f *getFlags) unpack(ctx context.Context, s *source) error {
 	return err
 }
 
-// continued downloads into a file that stays when that fails, under another name,
-// and beside it the ETag of what is in it.
+// continued downloads to a partial file, which survives failures, with a file beside it for the
+// ETag.
 func (f *getFlags) continued(ctx context.Context, s *source) error {
-	if len(s.uris) > 1 { // the one that is meant is not known yet
+	if len(s.uris) > 1 { // the right one is not known yet
 		d, err := f.open(ctx, s, client.Part{})
 		if err != nil {
 			return err
@@ -249,7 +249,7 @@ func (f *getFlags) continued(ctx context.Context, s *source) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.Close() }() // only read from
+	defer func() { _ = d.Close() }() // only read
 	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	if from == 0 {
 		flags |= os.O_TRUNC
@@ -265,7 +265,7 @@ func (f *getFlags) continued(ctx context.Context, s *source) error {
 		err = f.copy(out, d, from)
 	}
 	if err = errors.Join(err, out.Close()); errors.Is(err, client.ErrDamaged) {
-		_ = os.Remove(tag) // what came cannot be gone on from
+		_ = os.Remove(tag) // the received bytes cannot be resumed
 	}
 	if err != nil {
 		return err
@@ -280,7 +280,7 @@ func (f *getFlags) continued(ctx context.Context, s *source) error {
 	return nil
 }
 
-// openRest opens what is missing of a file, or all of it.
+// openRest opens the missing part of a file, or all of it.
 func (f *getFlags) openRest(ctx context.Context, s *source, part, tag string) (*client.Download, int64, error) {
 	etag, err := os.ReadFile(tag)
 	have, other := os.Open(part)
@@ -288,7 +288,7 @@ func (f *getFlags) openRest(ctx context.Context, s *source, part, tag string) (*
 		d, err := f.open(ctx, s, client.Part{})
 		return d, 0, err
 	}
-	defer func() { _ = have.Close() }() // only read from
+	defer func() { _ = have.Close() }() // only read
 	info, err := have.Stat()
 	if err != nil {
 		return nil, 0, err

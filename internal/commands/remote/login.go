@@ -19,10 +19,10 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/credentials"
 )
 
-// maxTokenBytes bounds what is read as a token: a header has room for that.
+// maxTokenBytes bounds a token: headers have limits.
 const maxTokenBytes = 16 << 10
 
-// ownCredentials are what a command asks a server with.
+// ownCredentials are the credentials of a command.
 type ownCredentials struct {
 	env           cli.Environment
 	authorization string
@@ -32,13 +32,13 @@ type ownCredentials struct {
 
 func (o *ownCredentials) define(set *pflag.FlagSet) {
 	set.StringVar(&o.authorization, "authorization", "",
-		"header of that name for the server's own origin; better given as REPOMCP_AUTHORIZATION")
-	set.StringVar(&o.token, "token", "", "token for the server; better given as REPOMCP_TOKEN, or by repomcp login")
+		"header of that name for the server's own origin; preferably set by REPOMCP_AUTHORIZATION")
+	set.StringVar(&o.token, "token", "", "token for the server; preferably set by REPOMCP_TOKEN, or by repomcp login")
 	set.StringVar(&o.tokenFile, "token-file", "", "file with the token for the server")
 }
 
-// header is what Authorization says to a server: what the command was given or else what a
-// login stored for its origin.
+// header returns the Authorization header for a server: the command's own, or else that of a stored
+// login for the origin.
 func (o *ownCredentials) header(server string) (string, error) {
 	token := o.token
 	switch {
@@ -55,7 +55,7 @@ func (o *ownCredentials) header(server string) (string, error) {
 		}
 	default:
 		origin, store, err := storeFor(o.env, server)
-		if err != nil { // who has no folder has stored nothing
+		if err != nil { // a user without a folder has stored nothing
 			return "", nil //nolint:nilerr // see above
 		}
 		if token, err = store.Token(origin); err != nil {
@@ -68,7 +68,7 @@ func (o *ownCredentials) header(server string) (string, error) {
 	return "Bearer " + token, nil
 }
 
-// tokenIn finds a token in a text that somebody pasted or piped.
+// tokenIn extracts a token from pasted or piped input.
 func tokenIn(text string) (string, error) {
 	fields := strings.Fields(text)
 	if len(fields) != 1 {
@@ -77,7 +77,7 @@ func tokenIn(text string) (string, error) {
 	return fields[0], nil
 }
 
-// storeOf is where this user's logins are stored.
+// storeOf returns the store of the user's logins.
 func storeOf(env cli.Environment) (credentials.Store, error) {
 	if folder, ok := env.Lookup("XDG_CONFIG_HOME"); ok && filepath.IsAbs(folder) {
 		return credentials.At(folder), nil
@@ -90,7 +90,7 @@ func storeOf(env cli.Environment) (credentials.Store, error) {
 	return credentials.At(filepath.Join(home, ".config")), nil
 }
 
-// AskToLogIn is what a command says that a server did not let in.
+// AskToLogIn is the hint after an authentication failure.
 const AskToLogIn = "run \"repomcp login URL\" with the address of the server"
 
 func newLogin(env cli.Environment) *cobra.Command {
@@ -136,7 +136,7 @@ else has it: the server's operator revokes it.`,
 	}
 }
 
-// storeFor is where this user's login to a server is stored, under its origin.
+// storeFor returns the origin of a server and the store of logins.
 func storeFor(env cli.Environment, server string) (origin string, store credentials.Store, err error) {
 	if origin = credentials.Origin(server); origin == "" {
 		return "", store, cli.Misused(errors.New("name a server by its address, such as https://git.example.com"))
@@ -171,7 +171,7 @@ func logIn(ctx context.Context, env cli.Environment, server, token string) error
 	return err
 }
 
-// readToken reads from a terminal without showing it, or from a pipe.
+// readToken reads from a terminal without echo, or from a pipe.
 func readToken(in *os.File, prompt io.Writer, origin string) (string, error) {
 	if !term.IsTerminal(int(in.Fd())) {
 		text, err := io.ReadAll(io.LimitReader(bufio.NewReader(in), maxTokenBytes))
@@ -189,9 +189,9 @@ func readToken(in *os.File, prompt io.Writer, origin string) (string, error) {
 	return tokenIn(string(text))
 }
 
-var errUnasked = errors.New("the server lets in whoever asks, so that nothing was stored")
+var errUnasked = errors.New("the server has no authentication, so nothing was stored")
 
-// tryToken fails unless the server takes a token and nothing less.
+// tryToken fails unless the server accepts the token and refuses requests without it.
 func tryToken(ctx context.Context, endpoint, token string) error {
 	try := func(authorization string) (unauthorized bool, err error) {
 		c, err := client.Connect(ctx, endpoint, client.Options{Authorization: authorization, Retries: -1})

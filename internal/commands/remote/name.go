@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// name is what people call something by: REPO, REPO@REF, REPO@REF/PATH or REPO/PATH.
-// Repositories and refs may have slashes as well, so that only the server knows where one
-// ends: a name has several URIs, which are tried in turn.
+// name is a user's name for something: REPO, REPO@REF, REPO@REF/PATH or REPO/PATH. Repositories and
+// refs may contain slashes, so only the server knows where they end: a name has several URIs, which
+// are tried in turn.
 type name struct {
 	text  string
-	repo  []string // segments of a repository and, without a ref, of a path behind it
-	ref   []string // and of a path behind it; nil: none
+	repo  []string // segments of a repository and, without a ref, of a path after it
+	ref   []string // segments of a ref and of a path after it; nil: none
 	isURI bool
 }
 
@@ -30,10 +30,9 @@ func parseName(text string) name {
 	return n
 }
 
-// contents are the URIs of a file or a folder. The longest repository comes first, as it
-// is the one that counts in the addresses of the server. Of refs the shortest does, since
-// hardly any has a slash; where a longer one fits as well, refs/heads/… or refs/tags/… says
-// which is meant.
+// contents returns the URIs of a file or a folder. The longest repository comes first, as in the
+// server's own addresses. The shortest ref comes first, because hardly any ref contains a slash;
+// refs/heads/… or refs/tags/… selects a longer one.
 func (n name) contents() (uris []string) {
 	if n.isURI {
 		return []string{n.text}
@@ -51,7 +50,7 @@ func (n name) contents() (uris []string) {
 		}
 		return uris
 	}
-	// A revision without a slash, whatever it is, stands where an id may.
+	// The position of an id takes any revision without a slash.
 	uris = append(uris, join(repo, "sha", n.ref[:1], "contents", n.ref[1:]))
 	for at := 2; at <= len(n.ref); at++ {
 		for _, class := range []string{"tags", "heads"} {
@@ -61,8 +60,7 @@ func (n name) contents() (uris []string) {
 	return uris
 }
 
-// downloads are the URIs of an archive, where the whole name is that of a repository or of
-// a ref, and of a file.
+// downloads returns the URIs of an archive, if the name is a repository or a ref, and of a file.
 func (n name) downloads(format string) []string {
 	if n.isURI {
 		return []string{n.text}
@@ -75,7 +73,7 @@ func (n name) downloads(format string) []string {
 	return slices.Insert(n.contents(), 0, archive)
 }
 
-// join makes an address of words, which stay as they are, and of segments of names.
+// join builds an address from literal strings and from segments, which it escapes.
 func join(begin string, parts ...any) string {
 	var b strings.Builder
 	b.WriteString(begin)
@@ -92,7 +90,7 @@ func join(begin string, parts ...any) string {
 	return b.String()
 }
 
-// file is the name of the file that a download is put into, which came from a URI.
+// file returns the output file name for a download from a URI.
 func (n name) file(uri string) string {
 	format := formatOf(uri)
 	if !n.isURI && strings.Contains(uri, "/archive/") && strings.HasSuffix(uri, "."+format) {
@@ -102,10 +100,10 @@ func (n name) file(uri string) string {
 	return path.Base(text)
 }
 
-// formats of archives, by the ends of the names of files.
+// formats of archives, by file suffix.
 var formats = []string{"tar.gz", "tgz", "tar.zst", "tar.xz", "tar", "zip", "manifest.json"}
 
-// formatOf is the format of the archive that a file is to have.
+// formatOf returns the archive format of a file name.
 func formatOf(file string) string {
 	base := filepath.Base(file)
 	for _, format := range formats {

@@ -8,7 +8,7 @@ import (
 	"github.com/repomcp/repomcp/client"
 )
 
-// plainError has words for people in place of those of an error, which it is.
+// plainError is an error with a message for people.
 type plainError struct {
 	text string
 	error
@@ -17,20 +17,20 @@ type plainError struct {
 func (e *plainError) Error() string { return e.text }
 func (e *plainError) Unwrap() error { return e.error }
 
-// Reasons of servers that need other words than theirs, which are for agents.
+// Reasons of servers whose messages are for agents.
 const (
 	reasonURI       = "invalid_uri"
 	reasonNoStreams = "stream_not_supported"
 )
 
-// isAbsent reports whether a server has nothing of a name. Something may have another.
+// isAbsent reports whether the server has nothing by one URI; another URI of the name may exist.
 func isAbsent(err error) bool {
 	refused, ok := errors.AsType[*client.Error](err)
 	return ok && (refused.NotFound() || refused.Reason == reasonURI)
 }
 
-// forPeople words what went wrong with something that the command line names: without the
-// terms of the protocol, and with what to do next.
+// forPeople rewords an error about something that the command line names: without terms of the
+// protocol, and with the next step.
 func forPeople(what string, err error) error {
 	text := ""
 	refused, isRefused := errors.AsType[*client.Error](err)
@@ -62,14 +62,13 @@ func forPeople(what string, err error) error {
 	return &plainError{what + ": " + text, err}
 }
 
-// isForAgents tells the words of a server that name methods of the protocol.
+// isForAgents reports whether a server's message names methods of the protocol.
 func isForAgents(message string) bool { return strings.Contains(message, "resources/") }
 
-// said are the errors of package client whose words are for people, behind the method that
-// failed.
+// said are the errors of package client whose messages are for people, after the failed method.
 var said = []error{client.ErrNotResumed, client.ErrTooLarge, client.ErrInsecure, client.ErrDamaged, client.ErrNetwork}
 
-// withoutMethod is what an error says behind the method of the protocol, or "".
+// withoutMethod returns an error's message after the method of the protocol, or "".
 func withoutMethod(err error) string {
 	for _, one := range said {
 		if _, detail, ok := strings.Cut(err.Error(), one.Error()); ok && errors.Is(err, one) {

@@ -17,7 +17,7 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
-// What ends a sync that brought all but what stays as it is.
+// Errors of a sync that left some files as they are.
 var (
 	errKept = errors.New("files that were changed here are kept; --force overwrites them, --theirs PATH one of them, " +
 		"and --mine PATH tells no more of one")
@@ -37,14 +37,14 @@ func newSync(env cli.Environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "sync [URL] REPO[@REF] DIR",
 		Short: "Keep a folder in step with a branch of a server",
-		Long: fmt.Sprintf(`Bring the files of a branch, a tag or a commit into a folder: first as a whole
-archive, which is unpacked while it arrives, and later only what differs. URL is the
-MCP endpoint, left out where REPOMCP_URL has it.
+		Long: fmt.Sprintf(`Download the files of a branch, a tag or a commit into a folder: first as a whole
+archive, which is unpacked while it arrives, and later only the differences. URL is the
+MCP endpoint, by default that of REPOMCP_URL.
 
-The folder gets what git checkout would write. Files that were changed in it are kept
-and named at the end; files that are the same are not touched; only what sync itself
-wrote is removed. With --watch it goes on, and follows every push until it is
-interrupted. A folder that has other files is taken only with --into-existing.
+The folder gets the files that git checkout writes. Locally changed files are kept
+and reported at the end; unchanged files are not touched; only files that sync itself
+wrote are removed. With --watch it continues, and follows every push until it is
+interrupted. A folder with other files is accepted only with --into-existing.
 
 %s It is %d where changed files were kept or links were left out, and
 %d while another sync has the folder.`, exitCodesHelp, cli.ExitKept, cli.ExitLocked),
@@ -56,28 +56,28 @@ interrupted. A folder that has other files is taken only with --into-existing.
 	}
 	set := command.Flags()
 	f.define(set)
-	set.StringArrayVar(&f.options.Paths, "path", nil, "only what this git pathspec matches (repeatable)")
-	set.StringArrayVar(&f.options.Exclude, "exclude", nil, "not what this git pathspec matches (repeatable)")
+	set.StringArrayVar(&f.options.Paths, "path", nil, "only paths that this git pathspec matches (repeatable)")
+	set.StringArrayVar(&f.options.Exclude, "exclude", nil, "no paths that this git pathspec matches (repeatable)")
 	set.StringVar(&f.options.Profile, "profile", "",
 		"worktree: what git checkout writes; full: the tree as it is stored; archive: what git archive makes of it "+
 			"(default: that of the run before, or worktree)")
-	set.BoolVar(&f.options.LFS, "lfs", false, "bring the objects of git-lfs that the server has, not their pointers")
-	set.BoolVar(&f.options.Submodules, "submodules", false, "bring what is in submodules that the server has as well")
+	set.BoolVar(&f.options.LFS, "lfs", false, "replace Git LFS pointers by the objects that the server has")
+	set.BoolVar(&f.options.Submodules, "submodules", false, "include submodules that the server has as well")
 	set.BoolVar(&f.options.IntoExisting, "into-existing", false,
-		"take a folder that has other files, your home folder, or the root of a disk")
+		"accept a folder with other files, your home folder, or the root of a disk")
 	set.BoolVar(&f.options.DryRun, "dry-run", false, "only print what would be done")
-	set.BoolVar(&f.options.Force, "force", false, "overwrite files that were changed here, and what is in the way")
+	set.BoolVar(&f.options.Force, "force", false, "overwrite local changes, and files at the paths of new ones")
 	set.StringArrayVar(&f.options.Theirs, "theirs", nil,
-		"overwrite this path of the folder, and what is below it (repeatable)")
+		"overwrite this path of the folder, and everything below it (repeatable)")
 	set.StringArrayVar(&f.options.Mine, "mine", nil,
-		"keep this path of the folder as it is, and tell no more of it until the branch changes it (repeatable)")
-	set.BoolVar(&f.options.Verify, "verify", false, "read all files again, and mend what is missing or damaged")
+		"keep the local version of this path, and do not report it until the branch changes it (repeatable)")
+	set.BoolVar(&f.options.Verify, "verify", false, "read all files again, and repair missing or damaged ones")
 	set.BoolVar(&f.options.AllowExternalSymlinks, "allow-external-symlinks", false,
 		"make symbolic links that lead out of the folder")
 	set.BoolVar(&f.watch, "watch", false, "follow the branch until interrupted")
 	set.DurationVar(&f.poll, "poll", 0,
-		"with --watch, the time between two looks where the server, or a proxy, tells of no changes (default 30s)")
-	set.BoolVar(&f.once, "once", false, "do not follow, whatever the settings say")
+		"with --watch, the polling interval if the server, or a proxy, sends no notifications (default 30s)")
+	set.BoolVar(&f.once, "once", false, "run once, whatever the settings say")
 	return command
 }
 
@@ -108,7 +108,7 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 		o.Renew = f.renew
 		err := checkout.Follow(ctx, c, *o)
 		if ctx.Err() != nil {
-			return nil // it was interrupted, which is how it ends
+			return nil // an interrupt is the normal end
 		}
 		return err
 	}
@@ -127,7 +127,7 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	}
 }
 
-// renew makes a client with the credentials of now: a file may have another token.
+// renew creates a client with current credentials: the token file may have changed.
 func (f *syncFlags) renew(ctx context.Context) (*client.Client, error) {
 	before := f.server
 	c, err := f.begin(ctx)
@@ -146,8 +146,7 @@ func isLocal(address string) bool {
 	return err == nil && loopback.Is(u.Hostname())
 }
 
-// syncProgress shows the events of runs: to programs all of them, to people what
-// they would ask for.
+// syncProgress shows the events of runs: all of them to programs, a selection to people.
 type syncProgress struct {
 	*syncFlags
 	bar *progressbar.ProgressBar

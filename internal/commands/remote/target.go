@@ -1,5 +1,5 @@
-// Package remote holds the commands that ask a server: ls, cat, get, sync, and login and
-// logout, which say as whom; and status, which says what a sync has left.
+// Package remote holds the commands that contact a server: ls, cat, get, sync; login and logout,
+// which manage credentials; and status, which shows what a sync left.
 package remote
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
-// Commands are those that ask a server.
+// Commands returns the commands of this package.
 func Commands(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		newList(env), newCat(env), newGet(env), newSync(env), newStatus(env), newLogin(env), newLogout(env),
 	}
 }
 
-// target is the server that a command asks, and how it is asked.
+// target is the server of a command, with the options for it.
 type target struct {
 	env      cli.Environment
 	own      ownCredentials
@@ -41,34 +41,34 @@ type target struct {
 	maxBytes int64
 	idle     time.Duration
 	retries  int
-	poll     time.Duration // of a watch
+	poll     time.Duration // interval of a watch
 	json     bool
-	server   *client.Client // nil before one is needed
+	server   *client.Client // nil before first use
 }
 
 func (r *target) define(set *pflag.FlagSet) {
 	set.StringVar(&r.url, "url", "",
-		"the MCP endpoint, where it is not the first argument: https://, wss:// or stdio:COMMAND")
+		"the MCP endpoint, if it is not the first argument: https://, wss:// or stdio:COMMAND")
 	r.own.env = r.env
 	r.own.define(set)
-	set.StringVar(&r.protocol, "protocol", "", "revision of MCP to speak (default: the newest that both know)")
+	set.StringVar(&r.protocol, "protocol", "", "version of MCP (default: the newest common one)")
 	set.StringSliceVar(&r.origins, "origin", nil,
 		"origin besides the server's own that downloads may come from, as https://HOST (repeatable)")
-	set.Var(cli.NewSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
-	set.DurationVar(&r.idle, "idle-timeout", 0, "for how long the server may give nothing (default 1m30s)")
-	set.IntVar(&r.retries, "retries", defaultRetries, "how often in a row a request is sent again that failed")
+	set.Var(cli.NewSize(&r.maxBytes, 0), "max-bytes", "limit of a download; 0: none")
+	set.DurationVar(&r.idle, "idle-timeout", 0, "how long the server may send nothing useful (default 1m30s)")
+	set.IntVar(&r.retries, "retries", defaultRetries, "how often in a row a failed request is retried")
 	set.BoolVar(&r.json, "json", false, "print one JSON object per line")
 }
 
-// defaultRetries are some seconds, as long as a server takes to be replaced.
+// defaultRetries take some seconds, as long as a server needs for a restart.
 const defaultRetries = 6
 
-// options are those of a client of a server, by its address.
+// options returns the client options for a server.
 func (r *target) options(server string) (client.Options, error) {
 	authorization, err := r.own.header(server)
 	retries := r.retries
 	if retries == 0 {
-		retries = -1 // as package client has it
+		retries = -1 // package client's value for no retries
 	}
 	return client.Options{
 		Authorization: authorization, Protocol: r.protocol, Origins: r.origins, MaxStreamSize: r.maxBytes,
@@ -76,7 +76,7 @@ func (r *target) options(server string) (client.Options, error) {
 	}, err
 }
 
-// endpoint takes the URL off the arguments, or finds it in the settings.
+// endpoint takes the URL from the arguments, or from the settings.
 func (r *target) endpoint(args []string) (rest []string, err error) {
 	if len(args) > 0 {
 		first, err := withScheme(args[0])
@@ -102,12 +102,12 @@ func (r *target) endpoint(args []string) (rest []string, err error) {
 	return args, nil
 }
 
-// hostPort is the beginning of an address that lacks its scheme. No repository has a colon in
-// its name.
+// hostPort matches the beginning of an address without a scheme. Names of repositories contain no
+// colon.
 var hostPort = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^/@:\s]+):[0-9]+(/|$)`)
 
-// withScheme adds http:// to the address of a server on this machine that lacks a scheme.
-// The scheme of other servers cannot be known: the error says what to write.
+// withScheme adds http:// to an address on this machine without a scheme. The scheme of other
+// servers is unknown: the error says what to write.
 func withScheme(text string) (string, error) {
 	host := hostPort.FindStringSubmatch(text)
 	switch {
@@ -120,7 +120,7 @@ func withScheme(text string) (string, error) {
 	}
 }
 
-// endpointOf is the MCP endpoint of a server that is named without a path.
+// endpointOf returns the MCP endpoint of a server whose URL has no path.
 func endpointOf(server string) string {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" || u.Path != "" && u.Path != "/" {
@@ -137,14 +137,14 @@ func isEndpoint(text string) bool {
 	return isURL(text) || isCommand(text) || strings.HasPrefix(text, "ws://") || strings.HasPrefix(text, "wss://")
 }
 
-// isCommand reports whether an endpoint is a program on this machine.
+// isCommand reports whether an endpoint is a local program.
 func isCommand(endpoint string) bool { return strings.HasPrefix(endpoint, "stdio:") }
 
 func isURL(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
-// connect agrees with the server on a protocol.
+// connect negotiates a protocol with the server.
 func (r *target) connect(ctx context.Context) (*client.Client, error) {
 	return r.reach(func(o client.Options) (*client.Client, error) { return client.Connect(ctx, r.url, o) })
 }
@@ -161,11 +161,11 @@ func (r *target) reach(connect func(client.Options) (*client.Client, error)) (_ 
 // close ends the connection to the server, and the program that was started for it.
 func (r *target) close() {
 	if r.server != nil {
-		_ = r.server.Close() // nothing is left that could fail
+		_ = r.server.Close() // nothing can fail any more
 	}
 }
 
-// begin makes a client without a round trip, where the protocol allows it.
+// begin creates a client without a round trip, if the protocol allows that.
 func (r *target) begin(ctx context.Context) (*client.Client, error) {
 	if r.protocol != "" {
 		return r.connect(ctx)
@@ -173,7 +173,7 @@ func (r *target) begin(ctx context.Context) (*client.Client, error) {
 	return r.reach(func(o client.Options) (*client.Client, error) { return client.New(r.url, o) })
 }
 
-// misused says that an error before the first request is one of the command line.
+// misused turns an error before the first request into a usage error.
 func (r *target) misused(err error) error {
 	if err == nil || ExitCode(err) != cli.ExitFailed || errors.Is(err, context.Canceled) {
 		return err
@@ -181,16 +181,15 @@ func (r *target) misused(err error) error {
 	return cli.Misused(err)
 }
 
-// source is what a command downloads: an address of a plain download, or what has a name
-// on a server.
+// source is what a command downloads: the address of a plain download, or a name on a server.
 type source struct {
-	what    string // for people; of an address, which may let others download, no more than the server
+	what    string // for people; for an address only the server, because the whole address may grant access
 	address string
 	name    name
-	uris    []string // that the name may have; one, once it was opened
+	uris    []string // candidates for the name; one, once it is open
 }
 
-// source finds out which of both forms the arguments have.
+// source parses the arguments as an address or a name.
 func (r *target) source(args []string) (source, error) {
 	if len(args) == 1 {
 		address, err := withScheme(args[0])
@@ -217,7 +216,7 @@ func withoutPath(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// open begins the download, behind the part that is there.
+// open begins the download, after the existing part.
 func (r *target) open(ctx context.Context, s *source, have client.Part) (*client.Download, error) {
 	if s.address != "" {
 		d, err := r.openAddress(ctx, s.address, have)
@@ -254,7 +253,7 @@ func (r *target) openAddress(ctx context.Context, address string, have client.Pa
 	}
 }
 
-// rewind has a part read again.
+// rewind prepares a part to be read again.
 func rewind(have client.Part) error {
 	file, ok := have.Content.(io.Seeker)
 	if !ok {
@@ -264,18 +263,18 @@ func rewind(have client.Part) error {
 	return err
 }
 
-// tell prints an event for a program that embeds this one.
+// tell prints an event for a calling program.
 func (r *target) tell(e any) {
 	if !r.json {
 		return
 	}
-	if text, err := json.Marshal(e); err == nil { // it is of strings and numbers
-		_, _ = r.env.Stdout.Write(append(quoting.JSON(text), '\n')) // a reader that is gone learns nothing
+	if text, err := json.Marshal(e); err == nil { // strings and numbers cannot fail
+		_, _ = r.env.Stdout.Write(append(quoting.JSON(text), '\n')) // a closed reader is no error
 	}
 }
 
-// bar shows progress on a terminal, and is silent elsewhere. It moves with the bytes alone:
-// a spinner that turns by itself has a goroutine that reads what the bar writes.
+// bar shows progress on a terminal, and nothing elsewhere. It moves only with the bytes: a
+// spinner's goroutine would race with writes to the bar.
 func (r *target) bar(size int64, what string) *progressbar.ProgressBar {
 	out := r.env.Stderr
 	if r.json || !cli.IsTerminal(out) {
@@ -287,11 +286,11 @@ func (r *target) bar(size int64, what string) *progressbar.ProgressBar {
 		progressbar.OptionSetSpinnerChangeInterval(0))
 }
 
-// unpackMemory is what the garbage collector aims at where an archive is unpacked. With
-// the program itself, that takes less than 64 MiB.
+// unpackMemory is the GOMEMLIMIT for unpacking an archive. The whole process then takes less than
+// 64 MiB.
 const unpackMemory = 32 << 20
 
-// exitCodes are those of errors by what they are about. Any other is cli.ExitFailed.
+// exitCodes maps errors by code. The default is cli.ExitFailed.
 var exitCodes = map[checkout.Code]int{
 	checkout.CodeArguments: cli.ExitUsage, checkout.CodeOccupied: cli.ExitUsage,
 	checkout.CodeLocked: cli.ExitLocked,
@@ -302,7 +301,7 @@ var exitCodes = map[checkout.Code]int{
 	checkout.CodeDamaged:  cli.ExitDamaged, checkout.CodeUnsafe: cli.ExitDamaged,
 }
 
-// ExitCode is that of a command that failed.
+// ExitCode returns the exit code for an error.
 func ExitCode(err error) int {
 	if _, usage := errors.AsType[*cli.UsageError](err); usage {
 		return cli.ExitUsage

@@ -1,9 +1,9 @@
-// Package charset turns text into UTF-8 and back, by the names of encodings that
-// are found in commits and attributes. The tables are those of golang.org/x/text.
+// Package charset converts text to UTF-8 and back, by the names of encodings in commits and
+// attributes. The tables are those of golang.org/x/text.
 //
-// [Same] says whether there is anything to do, [Decode] and [Encode] convert a
-// text, and a [Charset] from [Find] converts one character at a time. Nothing
-// fails loudly: git keeps text that cannot be converted as it is.
+// [Same] reports whether a conversion is needed, [Decode] and [Encode] convert a text, and a
+// [Charset] from [Find] converts one character at a time. Failures are silent: git keeps text that
+// cannot be converted.
 package charset
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/repomcp/repomcp/internal/git/message"
 )
 
-// UTF8 is git's name of the encoding in which it shows text.
+// UTF8 is git's name of the encoding of its output.
 const UTF8 = "UTF-8"
 
-// Same reports whether git takes two names for the same encoding.
+// Same reports whether git treats two names as the same encoding.
 func Same(a, b string) bool {
 	return message.FoldCase(a) == message.FoldCase(b) || sameUTF(a, b)
 }
@@ -29,10 +29,10 @@ func sameUTF(a, b string) bool {
 	return okA && okB && strings.TrimPrefix(a, "-") == strings.TrimPrefix(b, "-")
 }
 
-// firstOfPair is the least byte in the pairs of EUC.
+// firstOfPair is the lowest byte in EUC pairs.
 const firstOfPair = 0xa1
 
-// inPairs reports whether all bytes beyond ASCII are pairs of EUC.
+// inPairs reports whether all bytes beyond ASCII are EUC pairs.
 func inPairs(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] < utf8.RuneSelf {
@@ -46,8 +46,8 @@ func inPairs(text string) bool {
 	return true
 }
 
-// Decode turns text into UTF-8. As in git, text that is not in its encoding, or
-// in one that is not known, stays as it is.
+// Decode converts text to UTF-8. As in git, text that violates its encoding, or whose encoding is
+// unknown, stays unchanged.
 func Decode(text, name string) string {
 	known, ok := Find(name)
 	if !ok || known == (Charset{}) || known.variant == pairs && !inPairs(text) {
@@ -58,7 +58,7 @@ func Decode(text, name string) string {
 	}
 	decoded, err := known.encoding.NewDecoder().String(text)
 	if err != nil || strings.ContainsRune(decoded, utf8.RuneError) {
-		return text // the library's sign for bytes that mean nothing
+		return text // the library's replacement for invalid bytes
 	}
 	if known.variant == jis {
 		decoded = signsFromWindows().Replace(decoded)
@@ -66,7 +66,7 @@ func Decode(text, name string) string {
 	return decoded
 }
 
-// Encode turns UTF-8 into another encoding, false when that cannot be done.
+// Encode converts UTF-8 to another encoding. It returns false if that is impossible.
 func Encode(text []byte, name string) ([]byte, bool) {
 	known, ok := Find(name)
 	if !ok || !utf8.Valid(text) {
@@ -86,9 +86,8 @@ func Encode(text []byte, name string) ([]byte, bool) {
 	return encoded, true
 }
 
-// hasControls reports whether the bytes from 0x80 to 0x9f are the control
-// characters of ISO 6429: iconv's tables of ISO 8859 have them, the library's
-// do not.
+// hasControls reports whether the bytes from 0x80 to 0x9f are the control characters of ISO 6429,
+// which the library's tables of ISO 8859 lack and iconv's have.
 func hasControls(table *charmap.Charmap) bool { return strings.HasPrefix(table.String(), "ISO 8859-") }
 
 func isControl(r rune) bool { return 0x80 <= r && r <= 0x9f }

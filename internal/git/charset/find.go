@@ -15,27 +15,25 @@ import (
 	"github.com/repomcp/repomcp/internal/git/message"
 )
 
-// Charset is an encoding other than UTF-8. Charsets can be compared; the zero
-// value is none.
+// Charset is an encoding other than UTF-8. Charsets are comparable; the zero value means UTF-8.
 type Charset struct {
 	encoding encoding.Encoding
 	variant  variant
-	// ASCII says that the characters of ASCII stay as they are.
+	// ASCII reports that ASCII characters are encoded as themselves.
 	ASCII bool
 }
 
-// variant is how a charset differs from the encoding that the library has for it.
+// variant is the difference between a charset and the library's encoding for it.
 type variant byte
 
 const (
 	same  variant = iota
-	pairs         // beside ASCII only pairs of bytes from 0xa1 on are codes: EUC
-	basic         // there is nothing beyond U+FFFF: UCS-2
-	jis           // signs are those of JIS X 0208, and not those of Windows: see signsOfJIS
+	pairs         // beside ASCII, all codes are pairs of bytes from 0xa1 on: EUC
+	basic         // no characters beyond U+FFFF: UCS-2
+	jis           // signs of JIS X 0208 instead of those of Windows: see signsOfJIS
 )
 
-// has reports whether a character with the code that the library has for it is in the
-// charset.
+// has reports whether the charset contains a character, given the library's code for it.
 func (v variant) has(r rune, code []byte) bool {
 	switch v {
 	case pairs:
@@ -47,20 +45,19 @@ func (v variant) has(r rune, code []byte) bool {
 	}
 }
 
-// Find returns the encoding that git takes a name for, and the zero Charset for UTF-8,
-// in which nothing has to be converted. known is false for a name that is not in the
-// tables.
+// Find returns git's encoding for a name, and the zero Charset for UTF-8, which needs no
+// conversion. known is false for an unknown name.
 func Find(name string) (c Charset, known bool) {
 	if Same(name, UTF8) {
 		return Charset{}, true
 	}
 	c = lookup(message.FoldCase(name))
 	switch c.encoding {
-	case nil, simplifiedchinese.HZGB2312: // whose encoder leaves "~" among characters of two bytes
+	case nil, simplifiedchinese.HZGB2312: // its encoder leaves "~" among two-byte characters
 		return Charset{}, false
 	case unicode.UTF8:
 		return Charset{}, true
-	case japanese.ISO2022JP: // an ASCII character after another needs an escape sequence
+	case japanese.ISO2022JP: // each ASCII character after another kind needs an escape sequence
 	default:
 		capital, err := c.encoding.NewEncoder().String("A")
 		c.ASCII = err == nil && capital == "A"
@@ -68,8 +65,7 @@ func Find(name string) (c Charset, known bool) {
 	return c, true
 }
 
-// lookup goes from the names that mean something of their own in git to those that most
-// programs share.
+// lookup tries names with a special meaning in git first, then names that most programs share.
 func lookup(name string) Charset {
 	if c, ok := unicodeCharsets[hyphenless(name)]; ok {
 		return c
@@ -88,8 +84,7 @@ func lookup(name string) Charset {
 	return c
 }
 
-// maxCode is the length in bytes of the longest code, with the escape sequence or byte
-// order mark before it.
+// maxCode is the maximal length of a code in bytes, with its escape sequence or byte order mark.
 const maxCode = 8
 
 // Encoder encodes the characters of one content.
@@ -101,7 +96,7 @@ type Encoder struct {
 	code     [maxCode]byte
 }
 
-// NewEncoder returns an encoder for a content.
+// NewEncoder returns an encoder for one content.
 func (c Charset) NewEncoder() *Encoder {
 	table, _ := c.encoding.(*charmap.Charmap)
 	return &Encoder{
@@ -109,10 +104,9 @@ func (c Charset) NewEncoder() *Encoder {
 	}
 }
 
-// Append appends the code of a character, which is given in UTF-8, to dst: the first with
-// a byte order mark where the encoding has one, and each with the escape sequence that it
-// needs after the one before. As in git no escape sequence follows the last. It is false
-// when the encoding does not have the character.
+// Append appends the code of a UTF-8 character to dst: the first with a byte order mark if the
+// encoding has one, and each with the necessary escape sequence. As in git, no escape sequence
+// follows the last. It returns false if the encoding lacks the character.
 func (e *Encoder) Append(dst, character []byte) ([]byte, bool) {
 	r, _ := utf8.DecodeRune(character)
 	if e.table != nil {

@@ -13,16 +13,15 @@ var (
 	utf16BE = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	utf32LE = utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)
 	utf32BE = utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
-	// With a mark of the order of bytes.
+	// With a byte order mark.
 	markedUTF16LE = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
 	markedUTF16BE = unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
 	markedUTF32LE = utf32.UTF32(utf32.LittleEndian, utf32.UseBOM)
 )
 
-// unicodeCharsets are the encodings of Unicode, by their names without hyphen
-// after "utf". A name that says nothing of the order of bytes is written as iconv
-// writes it on nearly every machine: UTF and UNICODE with the lowest byte first and a
-// mark of that order, UCS-2 without the mark, and UCS-4 with the highest first. The
+// unicodeCharsets are the Unicode encodings, by their names without the hyphen after "utf". The
+// byte order of ambiguous names is that of iconv on nearly every machine: UTF and UNICODE are
+// little-endian with a byte order mark, UCS-2 little-endian without one, and UCS-4 big-endian. The
 // names that end in "-bom" are git's own: gitattributes(5).
 var unicodeCharsets = map[string]Charset{
 	"utf16":       {encoding: markedUTF16LE},
@@ -57,7 +56,7 @@ var unicodeCharsets = map[string]Charset{
 	"internal":       {encoding: utf32LE},
 }
 
-// hyphenless takes git's names of an encoding of Unicode for one.
+// hyphenless normalizes git's names of a Unicode encoding.
 func hyphenless(name string) string {
 	if rest, ok := strings.CutPrefix(name, "utf-"); ok {
 		return "utf" + rest
@@ -65,22 +64,21 @@ func hyphenless(name string) string {
 	return name
 }
 
-// variants are the charsets for which the library has another encoding.
+// variants are the charsets that differ from the library's encoding.
 var variants = map[string]variant{
 	"euc-kr": pairs, "gb2312": pairs, "shift_jis": jis, "euc-jp": jis, "iso-2022-jp": jis,
 }
 
-// signsOfJIS leads from characters of JIS X 0208 to those that Windows, and the library
-// with it, has in their place. iconv encodes both alike in each encoding of Japanese, and
-// reads those of JIS except in that of Windows.
+// signsOfJIS maps characters of JIS X 0208 to their counterparts in Windows, which the library
+// uses. iconv encodes both alike in each encoding of Japanese, and decodes to those of JIS except
+// in that of Windows.
 var signsOfJIS = map[rune]rune{
 	'\u00a2': '\uffe0', '\u00a3': '\uffe1', '\u00ac': '\uffe2', // cent, pound, not
 	'\u2016': '\u2225', '\u2212': '\uff0d', '\u301c': '\uff5e', // double line, minus, wave dash
 }
 
-// iconvNames are the names that glibc's iconv has beside those of IANA and the Encoding
-// standard, and those that it takes for another encoding than they do, behind a name
-// by which the library knows the encoding.
+// iconvNames are the names of glibc's iconv that IANA and the Encoding standard lack or assign to
+// another encoding. Each line starts with the library's name of the encoding.
 var iconvNames = []string{
 	"us-ascii ascii ansi_x3.4",
 	"iso-8859-1 iso8859-1 iso88591 8859_1 latin-1",
@@ -123,7 +121,7 @@ var iconvNames = []string{
 	"big5 big-5 big-five bigfive cp950",
 }
 
-// aliases leads from the names of iconv to those of the library.
+// aliases maps names of iconv to those of the library.
 var aliases = sync.OnceValue(func() map[string]string {
 	known := make(map[string]string)
 	for _, line := range iconvNames {
@@ -135,7 +133,7 @@ var aliases = sync.OnceValue(func() map[string]string {
 	return known
 })
 
-// signsFromWindows puts the characters of JIS in the place of those of Windows.
+// signsFromWindows replaces the characters of Windows by those of JIS.
 var signsFromWindows = sync.OnceValue(func() *strings.Replacer {
 	var replaced []string
 	for jis, windows := range signsOfJIS {

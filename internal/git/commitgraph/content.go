@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// blockBits is the size of what is read at a time: a walk goes to commits all over
-// the file, and a call of the system costs as much as copying such a block.
+// blockBits is the size of a read, as a power of two: a walk accesses commits all over the file,
+// and a system call costs as much as copying such a block.
 const blockBits = 13
 
-// content is a file that is read block by block, each when the first of its bytes is
-// needed. The memory for all of it is set aside, and used by what was read.
+// content is a file that is read block by block on demand. Memory is reserved for the whole file,
+// but only used for the blocks that were read.
 type content struct {
 	bytes []byte
 	have  []atomic.Bool // by block
@@ -28,7 +28,7 @@ func newContent(file io.ReaderAt, size int64) *content {
 	return &content{bytes: make([]byte, size), have: make([]atomic.Bool, size>>blockBits+1), file: file}
 }
 
-// wholeContent is one that has been read.
+// wholeContent returns a content in memory.
 func wholeContent(data []byte) *content {
 	c := &content{bytes: data, have: make([]atomic.Bool, len(data)>>blockBits+1)}
 	for block := range c.have {
@@ -37,7 +37,7 @@ func wholeContent(data []byte) *content {
 	return c
 }
 
-// at returns n bytes. What cannot be read is zeros, and the fault says so.
+// at returns n bytes. Unreadable bytes are zero, and set the fault.
 func (c *content) at(from, n int) []byte {
 	for block := from >> blockBits; block <= (from+n-1)>>blockBits; block++ {
 		if !c.have[block].Load() {
@@ -65,7 +65,7 @@ func (c *content) read(block int) {
 	c.have[block].Store(true)
 }
 
-// refuse notes that the file is not to be believed.
+// refuse records that the file is invalid.
 func (c *content) refuse(err error) { c.fault.CompareAndSwap(nil, &err) }
 
 func (c *content) failure() error {
@@ -75,8 +75,7 @@ func (c *content) failure() error {
 	return nil
 }
 
-// sum returns the SHA-1 of all but the last bytes, which are to be it. All has been
-// read then.
+// sum returns the SHA-1 of all bytes but the stored checksum. It reads the whole file.
 func (c *content) sum(ctx context.Context) (sum [sha1.Size]byte, err error) {
 	h, end := sha1.New(), len(c.bytes)-sha1.Size
 	for from := 0; from < end; from += 1 << blockBits {

@@ -1,5 +1,5 @@
-// Package commitgraph reads the files in which git keeps the shape of a history:
-// gitformat-commit-graph(5). It knows no objects.
+// Package commitgraph reads the files in which git stores the shape of a history:
+// gitformat-commit-graph(5). It does not read objects.
 //
 //	var graph *commitgraph.Graph
 //	for _, layer := range layers { // a single file, or those of a chain, base first
@@ -9,21 +9,19 @@
 //	for parent := range graph.Parents(at) { … }
 //	graph.MayChange(at, commitgraph.NewPath("dir/file")) // false: the commit does not
 //
-// Commits are called by their positions, which are dense and count from 0: a set
-// of commits is a bitmap.
+// Commits are identified by their positions, which are dense and count from 0: a set of commits is
+// a bitmap.
 //
 // # Promises
 //
-//   - Nothing is believed. Open checks sizes, and each call what it uses: positions
-//     are those of commits, and every commit comes with parents whose levels are
-//     below its own, so that no walk is endless. No call fails: one that finds the
-//     file wrong returns nothing, and Fault tells. What was asked counts only if
-//     there is no fault afterwards.
-//   - Check compares the rest, with the checksum. Parse does that at once.
-//   - A Graph does not change and may be used by any number of goroutines.
-//   - A graph is a claim about commits. Whether it is true, only the commits
-//     tell: callers compare those that they read anyway.
+//   - The file is not trusted. Open checks sizes, and each call what it uses: positions are those
+//     of commits, and the levels of parents are below that of their commit, so that no walk is
+//     endless. No call fails: a call that finds the file invalid returns nothing and sets Fault.
+//     Answers count only if there is no fault afterwards.
+//   - Check verifies the rest, including the checksum. Parse does that immediately.
+//   - A Graph is immutable and safe for concurrent use.
+//   - A graph is a claim about commits. Only the commits prove it: callers compare those that they
+//     read anyway.
 //
-// Memory: as much as was read of the file, which has some 70 bytes a commit, and the
-// base.
+// Memory: as much as was read of the file, which has some 70 bytes per commit, and the base.
 package commitgraph

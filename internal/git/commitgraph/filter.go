@@ -8,7 +8,7 @@ import (
 
 const (
 	filterHeaderBytes = 12
-	// maxHashings bounds what a file may ask of every question; git writes 7.
+	// maxHashings bounds the cost that a file imposes on every question; git writes 7.
 	maxHashings = 32
 
 	// The seeds of both hashes of a path.
@@ -16,7 +16,7 @@ const (
 	secondSeed = 0x7e646e2c
 )
 
-// takeFilters takes the Bloom filters if they are of a known version.
+// takeFilters uses the Bloom filters if their version is known.
 func (g *Graph) takeFilters(ends, data chunk) {
 	if g.count == 0 || ends.size != 4*int(g.count) || data.size < filterHeaderBytes {
 		return
@@ -29,7 +29,7 @@ func (g *Graph) takeFilters(ends, data chunk) {
 	g.filterEnds, g.filters, g.filterVersion, g.hashings = ends, data, version, hashings
 }
 
-// filtersAscend checks the places of all filters.
+// filtersAscend checks the positions of all filters.
 func (g *Graph) filtersAscend() bool {
 	for i := range g.filterEnds.size / 4 {
 		if _, ok := g.filter(i); !ok {
@@ -39,7 +39,7 @@ func (g *Graph) filtersAscend() bool {
 	return true
 }
 
-// filter returns where the filter of a commit of the layer lies.
+// filter returns the position of the filter of a commit of the layer.
 func (g *Graph) filter(i int) (c chunk, ok bool) {
 	from, end := 0, int(g.number(g.filterEnds, i))
 	if i > 0 {
@@ -48,7 +48,7 @@ func (g *Graph) filter(i int) (c chunk, ok bool) {
 	return chunk{g.filters.from + from, end - from}, from <= end && end <= g.filters.size
 }
 
-// Path is a path whose changes are asked for, with its folders.
+// Path is a path with its folders, as a question to the filters.
 type Path struct {
 	hashes [][2]uint32
 	ascii  bool
@@ -64,12 +64,11 @@ func NewPath(path string) Path {
 	return p
 }
 
-// MayChange reports whether a commit may differ from its first parent at the
-// path, or from nothing where it has no parent. False is certain, as far as the
-// graph is true.
+// MayChange reports whether a commit may differ from its first parent at the path, or from nothing
+// without a parent. False is certain if the graph is true.
 func (g *Graph) MayChange(at uint32, p Path) bool {
 	g = g.layer(at)
-	// Version 1 took bytes beyond ASCII for negative numbers on most machines.
+	// Version 1 treated bytes beyond ASCII as negative numbers on most machines.
 	if !g.hasFilters() || g.filterVersion == 1 && !p.ascii {
 		return true
 	}
@@ -77,7 +76,7 @@ func (g *Graph) MayChange(at uint32, p Path) bool {
 	if !ok {
 		g.Refuse(ErrMalformed)
 	}
-	if !ok || place.size == 0 { // none was made
+	if !ok || place.size == 0 { // no filter was computed
 		return true
 	}
 	filter := g.file.at(place.from, place.size)

@@ -13,10 +13,10 @@ import (
 	"sort"
 )
 
-// ErrMalformed says that bytes are no commit-graph, or one that cannot be right.
+// ErrMalformed means that bytes are no commit-graph, or an inconsistent one.
 var ErrMalformed = errors.New("malformed commit-graph")
 
-// DateMask is the bits of a date that a graph has.
+// DateMask selects the bits of a date that a graph stores.
 const DateMask = 1<<dateBits - 1
 
 // ID is the SHA-1 of a commit or a tree.
@@ -24,18 +24,18 @@ type ID = [sha1.Size]byte
 
 const (
 	headerBytes = 8
-	chunkBytes  = 12 // of an entry of the table of chunks
+	chunkBytes  = 12 // per entry of the table of chunks
 	commitBytes = sha1.Size + 16
 	fanoutBytes = 256 * 4
 
 	noParent   = 0x70000000
-	manyBit    = 1 << 31 // in a second parent: the rest is a place in the list of edges
+	manyBit    = 1 << 31 // in a second parent: the rest is a position in the list of edges
 	lastBit    = 1 << 31 // in that list
-	overflow   = 1 << 31 // in an offset of a date: the rest is a place among the large ones
+	overflow   = 1 << 31 // in an offset of a date: the rest is a position among the large ones
 	dateBits   = 34
 	maxCommits = noParent - 1
 
-	// noGeneration stands for one that lies outside of the file.
+	// noGeneration marks a generation outside of the file.
 	noGeneration = math.MaxUint64
 )
 
@@ -48,9 +48,9 @@ type Graph struct {
 	file                    *content
 	fanout                  []byte
 	ids, commits            chunk
-	offsets, large          chunk // of corrected dates; empty where there are none
+	offsets, large          chunk // of corrected dates; empty if absent
 	edges                   chunk
-	filterEnds, filters     chunk // Bloom filters of changed paths; empty where there are none
+	filterEnds, filters     chunk // Bloom filters of changed paths; empty if absent
 	filterVersion, hashings uint32
 	checksum                [sha1.Size]byte
 }
@@ -58,15 +58,14 @@ type Graph struct {
 // chunk is a part of the file.
 type chunk struct{ from, size int }
 
-// row returns one of the parts of equal size that a chunk has.
+// row returns element i of a chunk with elements of equal size.
 func (g *Graph) row(c chunk, size, i int) []byte { return g.file.at(c.from+i*size, size) }
 
-// number returns one of the numbers that a chunk has.
+// number returns number i of a chunk.
 func (g *Graph) number(c chunk, i int) uint32 { return binary.BigEndian.Uint32(g.row(c, 4, i)) }
 
-// Parse reads a layer and checks all of it. base is the graph of the layers below it,
-// or nil for a file that stands alone and for the first of a chain. The graph refers
-// to data, which must not change.
+// Parse reads and verifies a layer. base is the graph of the layers below it, or nil for a single
+// file and for the first of a chain. The graph refers to data, which must not change.
 func Parse(data []byte, base *Graph) (*Graph, error) {
 	g, err := begin(wholeContent(data), base)
 	if err == nil {
@@ -78,8 +77,8 @@ func Parse(data []byte, base *Graph) (*Graph, error) {
 	return g, nil
 }
 
-// Open reads what is needed to begin with a layer, and checks that. The rest is read
-// from the file when it is used, until [Graph.Check] has returned.
+// Open reads and checks the beginning of a layer. The rest is read from the file on demand, until
+// [Graph.Check] has returned.
 func Open(file io.ReaderAt, size int64, base *Graph) (*Graph, error) {
 	return begin(newContent(file, size), base)
 }
@@ -133,8 +132,7 @@ func (g *Graph) layOut() error {
 	return nil
 }
 
-// table cuts the file into chunks by their names, and returns how many layers it
-// says that there are below it.
+// table divides the file into chunks by name, and returns its number of layers below it.
 func (c *content) table() (chunks map[string]chunk, layers int, err error) {
 	const version, sha1Version = 1, 1
 	header, end := c.at(0, headerBytes), uint64(len(c.bytes)-sha1.Size)
@@ -164,9 +162,9 @@ func (g *Graph) layers() int {
 	return n
 }
 
-// Check compares all of a layer with its checksum and with itself: the ids ascend, all
-// parents are there, and their levels and generations are lower. Afterwards the file
-// is needed no more. What is wrong is the layer's fault from then on.
+// Check verifies all of a layer, its checksum and its consistency: the ids ascend, all parents
+// exist, and their levels and generations are lower. Afterwards the file is not needed any more.
+// Errors become the layer's fault.
 func (g *Graph) Check(ctx context.Context) error {
 	sum, err := g.file.sum(ctx)
 	if err != nil {
@@ -178,8 +176,7 @@ func (g *Graph) Check(ctx context.Context) error {
 	return g.file.failure()
 }
 
-// Fault returns what was found to be wrong with any of the layers: what was answered
-// from them is then not to be believed.
+// Fault returns the first error found in any of the layers: their answers are then invalid.
 func (g *Graph) Fault() error {
 	for ; g != nil; g = g.base {
 		if err := g.file.failure(); err != nil {
@@ -192,10 +189,10 @@ func (g *Graph) Fault() error {
 // Refuse makes an error the layer's fault, unless it has one.
 func (g *Graph) Refuse(err error) { g.file.refuse(err) }
 
-// bucketEnd returns how many ids begin with a byte or with a lower one.
+// bucketEnd returns the number of ids whose first byte is at most first.
 func (g *Graph) bucketEnd(first int) int { return int(binary.BigEndian.Uint32(g.fanout[4*first:])) }
 
-// ordered checks that the ids ascend and the fan-out counts them.
+// ordered checks that the ids ascend and match the fan-out.
 func (g *Graph) ordered() bool {
 	at := 0
 	for first := range 256 {
@@ -228,7 +225,7 @@ func (g *Graph) acyclic() bool {
 // Len returns the number of commits.
 func (g *Graph) Len() uint32 { return g.first + g.count }
 
-// layer returns the one that has a position.
+// layer returns the layer of a position.
 func (g *Graph) layer(at uint32) *Graph {
 	for at < g.first {
 		g = g.base
@@ -236,7 +233,7 @@ func (g *Graph) layer(at uint32) *Graph {
 	return g
 }
 
-// record returns what the layer of a position has of its commit.
+// record returns the stored data of a commit.
 func (g *Graph) record(at uint32) []byte {
 	g = g.layer(at)
 	return g.row(g.commits, commitBytes, int(at-g.first))
@@ -268,9 +265,8 @@ func (g *Graph) ID(at uint32) ID {
 // Tree returns the tree of the commit at a position.
 func (g *Graph) Tree(at uint32) ID { return ID(g.record(at)) }
 
-// Parents returns the positions of the parents of a commit, in order. Their levels are
-// below its own, so that no walk is endless: a parent of which that is not true ends
-// the list and is a fault.
+// Parents returns the positions of a commit's parents, in order. Their levels are below its own, so
+// that no walk is endless: a parent that violates this ends the list and sets the fault.
 func (g *Graph) Parents(at uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		layer := g.layer(at)
@@ -289,7 +285,7 @@ func (g *Graph) Parents(at uint32) iter.Seq[uint32] {
 	}
 }
 
-// list yields the parents that stand in the list of edges.
+// list yields the parents in the list of edges.
 func (g *Graph) list(i int, level uint32, yield func(uint32) bool) {
 	for ; i < g.edges.size/4; i++ {
 		edge := g.number(g.edges, i)
@@ -300,7 +296,7 @@ func (g *Graph) list(i int, level uint32, yield func(uint32) bool) {
 	g.Refuse(ErrMalformed)
 }
 
-// isBelow reports whether a position is one of a commit of a lower level.
+// isBelow reports whether a position is that of a commit with a lower level.
 func (g *Graph) isBelow(at, level uint32) bool {
 	below := at < g.Len() && g.Level(at) < level
 	if !below {
@@ -309,14 +305,13 @@ func (g *Graph) isBelow(at, level uint32) bool {
 	return below
 }
 
-// Date returns the committer's time of a commit in seconds since 1970, as far as 34
-// bits hold it.
+// Date returns the committer's time of a commit in seconds since 1970, modulo 2^34.
 func (g *Graph) Date(at uint32) uint64 {
 	return binary.BigEndian.Uint64(g.record(at)[sha1.Size+8:]) & DateMask
 }
 
-// Level returns the topological level of a commit: 1 without parents, otherwise at
-// least one more than that of each parent.
+// Level returns the topological level of a commit: 1 without parents, otherwise more than that of
+// each parent.
 func (g *Graph) Level(at uint32) uint32 { return levelOf(g.record(at)) }
 
 func levelOf(record []byte) uint32 {
@@ -326,9 +321,8 @@ func levelOf(record []byte) uint32 {
 // Corrected reports whether generations are corrected dates.
 func (g *Graph) Corrected() bool { return g.offsets.size > 0 }
 
-// Generation returns a number that is greater than that of every ancestor: the
-// corrected date where all layers have it, which cuts walks shorter, or else the
-// level.
+// Generation returns a number that is greater than that of every ancestor: the corrected date if
+// all layers have it, which makes walks shorter, or else the level.
 func (g *Graph) Generation(at uint32) uint64 {
 	if !g.Corrected() {
 		return uint64(g.Level(at))

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// block is a number of changed lines in a row in one text. Its place is how many
-// unchanged lines come before it. The texts have the unchanged lines in common,
-// so blocks of the same place are opposite to each other.
+// block is a run of changed lines in one text. Its place is the number of unchanged lines before
+// it. Both texts have the same unchanged lines, so blocks of the same place are opposite.
 type block struct{ place, lines int }
 
 // blocks lists the marked lines.
@@ -26,9 +25,9 @@ func (s *side) blocks() []block {
 	return list
 }
 
-// placeBlocks returns the marked lines of both texts as blocks. One that could stand
-// in several places stands where lines are both taken out and put in, or else where
-// a reader would see it begin. Blocks that meet become one.
+// placeBlocks returns the marked lines of both texts as blocks. It chooses the place of a movable
+// block: opposite another block, or else where a reader expects it to begin. Adjacent blocks are
+// joined.
 func (p *pair) placeBlocks(ctx context.Context) (a, b []block, err error) {
 	a, b = p.a.blocks(), p.b.blocks()
 	if a, err = p.a.placeAll(ctx, a, b); err != nil {
@@ -38,12 +37,11 @@ func (p *pair) placeBlocks(ctx context.Context) (a, b []block, err error) {
 	return a, b, err
 }
 
-// placeAll finds the places of the blocks of one text.
 func (s *side) placeAll(ctx context.Context, blocks, opposite []block) ([]block, error) {
 	m := mover{text: s, below: blocks}
 	for len(m.below) > 0 {
 		m.block, m.below = m.below[0], m.below[1:]
-		top, err := m.reach(ctx)
+		top, err := m.slide(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -69,8 +67,7 @@ func lowestWithin(blocks []block, top, bottom int) (place int, ok bool) {
 	return blocks[n-1].place, true
 }
 
-// mover moves one block between those that have their places and those that
-// wait for theirs.
+// mover moves one block between the blocks that are already placed and those that are not.
 type mover struct {
 	text *side
 	block
@@ -81,10 +78,9 @@ type mover struct {
 // first returns the first line of the block.
 func (m *mover) first() int { return m.place + m.linesAbove }
 
-// reach moves the block as far up as the text stays the same, then as far down,
-// and again for as long as it joins others on the way. It leaves the block at the
-// bottom and returns its place at the top.
-func (m *mover) reach(ctx context.Context) (top int, err error) {
+// slide moves the block up as far as the text stays the same, then down, and repeats that while it
+// joins other blocks. It leaves the block at the bottom and returns its place at the top.
+func (m *mover) slide(ctx context.Context) (top int, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return 0, err
@@ -131,7 +127,7 @@ func (m *mover) moveDown() bool {
 	return true
 }
 
-// changesOf joins the blocks that are opposite to each other.
+// changesOf joins opposite blocks.
 func changesOf(a, b []block) []Change {
 	var changes []Change
 	for aLines, bLines := 0, 0; len(a)+len(b) > 0; {
@@ -150,8 +146,7 @@ func changesOf(a, b []block) []Change {
 	return changes
 }
 
-// takeAt returns the lines of the first block if that has the place, and the
-// blocks after it.
+// takeAt returns the lines of the first block if it has the place, and the remaining blocks.
 func takeAt(blocks []block, place int) (lines int, rest []block) {
 	if len(blocks) == 0 || blocks[0].place != place {
 		return 0, blocks

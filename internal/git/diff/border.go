@@ -3,19 +3,19 @@ package diff
 import "cmp"
 
 const (
-	// maxIndent is the indent from which on lines count as equally deep: nobody
-	// indents text so far.
+	// maxIndent is the indent from which lines count as equally deep: real text is not indented so
+	// far.
 	maxIndent = 200
-	// maxBlanks is how many blank lines in a row are counted.
+	// maxBlanks bounds the consecutive blank lines that are counted.
 	maxBlanks = 20
-	// maxRise is how many places above the lowest are weighed.
+	// maxRise bounds the places above the lowest that are rated.
 	maxRise = 100
-	// noText is the indent of a line of white space.
+	// noText is the indent of a blank line.
 	noText = -1
 )
 
-// The weights of `git diff --indent-heuristic`, which were found by letting people
-// judge places. A lower weight is better; they only mean something to each other.
+// The weights of `git diff --indent-heuristic`, which were derived from people's judgement. Lower
+// weights are better; they are only meaningful relative to each other.
 const (
 	startWeight      = 1   // nothing above the border
 	endWeight        = 21  // nothing below the border
@@ -24,17 +24,17 @@ const (
 	indentWeight     = 60  // for the larger sum of indents
 )
 
-// step compares the text below a border with the text above.
+// step compares the indents below and above a border.
 type step int
 
 const (
 	level   step = iota
-	inward       // it is deeper
-	opening      // it is less deep, and what follows is deeper again
-	closing      // it is less deep
+	inward       // deeper
+	opening      // less deep, but followed by a deeper line
+	closing      // less deep
 )
 
-// stepWeights depend on whether there are blank lines around the border.
+// stepWeights distinguish borders with blank lines.
 var stepWeights = [...]struct{ plain, withBlanks int }{
 	level:   {0, 0},
 	inward:  {-4, 10},
@@ -42,7 +42,7 @@ var stepWeights = [...]struct{ plain, withBlanks int }{
 	closing: {23, 17},
 }
 
-// rating says how badly the borders of a block divide the text.
+// rating tells how badly the borders of a block divide the text.
 type rating struct{ indent, weight int }
 
 func (r rating) plus(o rating) rating { return rating{r.indent + o.indent, r.weight + o.weight} }
@@ -51,9 +51,8 @@ func (r rating) worseThan(o rating) bool {
 	return indentWeight*cmp.Compare(r.indent, o.indent)+r.weight-o.weight > 0
 }
 
-// bestRise returns by how many lines a block is moved up to stand in the best place,
-// of equally good ones in the lowest. At most, it is moved by limit and just beyond
-// its own length.
+// bestRise returns the number of lines by which to move a block up to its best place; the lowest of
+// equally good ones. The maximum is limit, and slightly more than the block's own length.
 func (s *side) bestRise(first, lines, limit int) int {
 	rise := min(limit, lines+1, maxRise)
 	if rise == 0 {
@@ -111,9 +110,9 @@ func stepOf(above, below, following int) step {
 	}
 }
 
-// nearestText returns the indent of the nearest line with text from a line on, in
-// one direction, and the number of blank lines before it. The indent is noText where
-// the text ends, and 0 behind so many blank lines as the limit says.
+// nearestText returns the indent of the nearest line with text in one direction, and the number of
+// blank lines before it. The indent is noText at the end of the text, and 0 after limit blank
+// lines.
 func (s *side) nearestText(line, direction, limit int) (indent, blanks int) {
 	for ; line >= 0 && line < s.lines(); line += direction {
 		if indent := s.indent(line); indent != noText {
@@ -126,8 +125,8 @@ func (s *side) nearestText(line, direction, limit int) (indent, blanks int) {
 	return noText, blanks
 }
 
-// indent returns the indent of a line. All are measured at once: measured for each
-// border anew, a long line would cost its length as often.
+// indent returns the indent of a line. All indents are measured once, because measuring a long line
+// for each border would be expensive.
 func (s *side) indent(line int) int {
 	if s.indents == nil {
 		s.indents = make([]int16, s.lines())
@@ -138,8 +137,8 @@ func (s *side) indent(line int) int {
 	return int(s.indents[line])
 }
 
-// measureIndent returns the width of the white space that a line begins with; tabs
-// lead to columns of eight.
+// measureIndent returns the width of a line's leading white space; tab stops are at multiples of
+// eight.
 func measureIndent(line []byte) int16 {
 	width := int16(0)
 	for _, c := range line {

@@ -6,16 +6,15 @@ import (
 	"math/bits"
 )
 
-// side is one of the texts, cut into lines.
+// side is one of the texts, divided into lines.
 type side struct {
 	text    []byte
-	starts  []int32 // where each line begins, and last where the text ends
+	starts  []int32 // start of each line, and the end of the text
 	class   []int32 // per line; lines with equal bytes have equal classes
-	changed []bool  // per line: not in the other text
-	indents []int16 // per line; nil until the first is asked for
+	changed []bool  // per line; absent from the other text
+	indents []int16 // per line; nil until first use
 }
 
-// pair is both texts of a comparison.
 type pair struct {
 	a, b    side
 	classes []class
@@ -25,15 +24,14 @@ type pair struct {
 type class struct {
 	hash  uint64
 	first int32    // its first line, counted through a and then b
-	lines [2]int32 // how many there are in a and in b
+	lines [2]int32 // number of lines in a and in b
 }
 
 func (s *side) lines() int { return len(s.class) }
 
 func (s *side) line(i int) []byte { return s.text[s.starts[i]:s.starts[i+1]] }
 
-// CountLines returns the number of lines of a text; the last one counts also when it
-// has no "\n".
+// CountLines returns the number of lines of a text, including a last one without "\n".
 func CountLines(text []byte) int {
 	n := bytes.Count(text, []byte{'\n'})
 	if len(text) > 0 && text[len(text)-1] != '\n' {
@@ -56,8 +54,8 @@ func splitLines(text []byte) side {
 	return s
 }
 
-// classify puts equal lines into one class, with a hash table of open addressing.
-// Its seed is drawn anew, so that no text can be made to collide.
+// classify assigns equal lines to one class, with a hash table of open addressing. Its seed is
+// random, so that no text can provoke collisions.
 func classify(a, b []byte) *pair {
 	p := &pair{a: splitLines(a), b: splitLines(b)}
 	total := p.a.lines() + p.b.lines()
@@ -89,7 +87,7 @@ func (p *pair) classOf(number int32, hash, mask uint64, slots []int32) int32 {
 	return slots[at] - 1
 }
 
-// line finds a line that was counted through both texts.
+// line returns a line by its number in both texts.
 func (p *pair) line(number int32) []byte {
 	if n := int(number); n >= p.a.lines() {
 		return p.b.line(n - p.a.lines())
@@ -100,8 +98,7 @@ func (p *pair) line(number int32) []byte {
 // trimStep is the unit in which git compares the ends of texts.
 const trimStep = 1024
 
-// trimTail cuts off what the ends have in common, in whole steps, less what is
-// needed to complete the line that the cut falls into.
+// trimTail removes the common end in whole steps, but keeps the line in which it begins complete.
 func trimTail(a, b []byte) (shorterA, shorterB []byte) {
 	common := 0
 	for common+trimStep <= min(len(a), len(b)) &&

@@ -6,35 +6,32 @@ import (
 	"runtime"
 )
 
-// MaxBytes is the longest text that is compared, as in git. Positions fit into 32 bits below it.
+// MaxBytes bounds the compared texts, as in git. Positions below it fit into 32 bits.
 const MaxBytes = 1023 << 20
 
-// ErrTooLarge says that a text has more than [MaxBytes].
+// ErrTooLarge means that a text has more than [MaxBytes].
 var ErrTooLarge = errors.New("text is too large to compare")
 
-// Change says that some lines of one text stand in the place of some lines of
-// the other. Lines are counted from 0; a line ends after "\n" or with the text.
-// One of the two counts may be 0: the position is then the line before which
-// lines were put in or taken out.
+// Change replaces lines of one text by lines of the other. Lines are counted from 0; a line ends
+// after "\n" or with the text. One of the two counts may be 0: its position is then the line before
+// which lines are added or deleted.
 type Change struct {
-	A, ALines int // first line and number of lines taken out of a
-	B, BLines int // first line and number of lines put in from b
+	A, ALines int // first line and number of lines deleted from a
+	B, BLines int // first line and number of lines added from b
 }
 
-// Options of a comparison. The zero value is what `git diff` does.
+// Options of a comparison. The zero value corresponds to `git diff`.
 type Options struct {
-	// TrimTail takes no notice of what the ends of the texts have in common.
-	// It changes what counts as a frequent line and where a change near the
-	// end may move, and is what git does where it shows no context: in
-	// `git blame` and for `git diff -U0`.
+	// TrimTail ignores the common end of the texts. That affects which lines count as frequent and
+	// where a change near the end may move. git does it if it shows no context: in `git blame` and
+	// for `git diff -U0`.
 	TrimTail bool
 }
 
-// Lines finds what differs between a and b, in the order of the lines. Between
-// two changes there is at least one line that both texts have. The error is
-// [ErrTooLarge] or the context's.
+// Lines returns the changes from a to b in order. At least one common line separates two changes.
+// The error is [ErrTooLarge] or the context's.
 func Lines(ctx context.Context, a, b []byte, o Options) ([]Change, error) {
-	runtime.Gosched() // a blame makes thousands
+	runtime.Gosched() // a blame calls this thousands of times
 	if len(a) > MaxBytes || len(b) > MaxBytes {
 		return nil, ErrTooLarge
 	}
@@ -52,7 +49,7 @@ func Lines(ctx context.Context, a, b []byte, o Options) ([]Change, error) {
 	return changesOf(removed, added), nil
 }
 
-// Count adds up the lines that changes put in and take out.
+// Count sums the added and deleted lines.
 func Count(changes []Change) (added, deleted int) {
 	for _, c := range changes {
 		added += c.BLines

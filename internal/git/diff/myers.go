@@ -7,34 +7,34 @@ import (
 )
 
 const (
-	// costAtLeast is the edit cost that a search may always reach before it
-	// settles for what it has; large texts may reach the root of their size.
+	// costAtLeast is the edit cost that a search may always reach before it stops with its best
+	// result; for large texts the limit is the root of their size.
 	costAtLeast = 256
-	// snakeLength is how many equal lines in a row make a good snake.
+	// snakeLength is the number of consecutive equal lines in a good snake.
 	snakeLength = 20
-	// snakeCost is the edit cost from which on a good snake is enough.
+	// snakeCost is the edit cost from which a good snake suffices.
 	snakeCost = 256
-	// snakeGain is how many lines a path must have advanced per edit for its
-	// snake to be taken.
+	// snakeGain is the number of lines per edit that a path must have advanced for its snake to be
+	// used.
 	snakeGain = 4
 )
 
-// box is a part of both kept lists that is still to be compared. In an exact
-// one the shortest path is known to be short, so it is searched for to the end.
+// box is a part of both reduced lists that is still to be compared. In an exact box the shortest
+// path is known to be short, so the search has no cost limit.
 type box struct {
 	a, aEnd, b, bEnd int
 	exact            bool
 }
 
-// cutPoint is where a path through a box is divided, and which parts are exact.
+// cutPoint divides a path through a box, and tells which parts are exact.
 type cutPoint struct {
 	a, b          int
 	before, after bool
 }
 
-// search finds paths with E. Myers' "An O(ND) Difference Algorithm and Its
-// Variations" (1986), section 4b: from both corners of a box at once, until the
-// two meet. A diagonal is the number of lines of a minus that of b.
+// search finds paths with E. Myers' "An O(ND) Difference Algorithm and Its Variations" (1986),
+// section 4b: from both corners of a box at once, until the two meet. A diagonal is the line number
+// in a minus that in b.
 type search struct {
 	a, b      []int32 // classes
 	forward   frontier
@@ -42,12 +42,12 @@ type search struct {
 	costLimit int
 }
 
-// frontier is how far paths have come on each diagonal: a position in a.
+// frontier is the furthest position in a of the paths on each diagonal.
 type frontier struct {
 	reach     []int32
-	zero      int // where diagonal 0 is in reach
+	zero      int // index of diagonal 0 in reach
 	start     int // the diagonal of the corner
-	low, high int // diagonals reached by the present cost; every second one
+	low, high int // diagonals reached at the current cost; every second one
 	outside   int32
 }
 
@@ -55,14 +55,14 @@ func (f *frontier) at(diagonal int) int32 { return f.reach[f.zero+diagonal] }
 
 func (f *frontier) set(diagonal int, position int32) { f.reach[f.zero+diagonal] = position }
 
-// begin puts the frontier into a corner.
+// begin resets the frontier to a corner.
 func (f *frontier) begin(diagonal, position int) {
 	f.start, f.low, f.high = diagonal, diagonal, diagonal
 	f.set(diagonal, int32(position))
 }
 
-// widen goes on to the next cost: one diagonal more on either side, or one
-// less where that would leave the box, so that every second one is visited.
+// widen advances to the next cost: one more diagonal on either side, or one less at the border of
+// the box, so that every second one is visited.
 func (f *frontier) widen(lowest, highest int) {
 	if f.low > lowest {
 		f.low--
@@ -80,7 +80,7 @@ func (f *frontier) widen(lowest, highest int) {
 
 func (f *frontier) covers(diagonal int) bool { return f.low <= diagonal && diagonal <= f.high }
 
-// mark compares what is left of the texts after the certain changes.
+// mark compares the reduced texts.
 func (p *pair) mark(ctx context.Context) error {
 	a, b := p.reduce()
 	diagonals := len(a.class) + len(b.class) + 3
@@ -118,7 +118,7 @@ func markAll(s *side, lines []int32) {
 	}
 }
 
-// shrink removes what is equal at both ends of a box.
+// shrink removes equal lines at both ends of a box.
 func (s *search) shrink(area box) box {
 	for area.a < area.aEnd && area.b < area.bEnd && s.a[area.a] == s.b[area.b] {
 		area.a++
@@ -131,9 +131,8 @@ func (s *search) shrink(area box) box {
 	return area
 }
 
-// divide finds a point that a good path through the box goes through. Neither
-// side of the box is empty, and the point is never one of the path's own
-// ends, so that the parts are smaller than the box.
+// divide finds a point on a good path through the box. Neither side of the box is empty, and the
+// point is not an end of the path, so both parts are smaller than the box.
 func (s *search) divide(ctx context.Context, area box) (cutPoint, error) {
 	lowest, highest := area.a-area.bEnd, area.aEnd-area.b
 	s.forward.begin(area.a-area.b, area.a)
@@ -167,9 +166,9 @@ func (s *search) divide(ctx context.Context, area box) (cutPoint, error) {
 	}
 }
 
-// advance extends the paths from the first corner by one edit each and all
-// equal lines after it. It says whether one met a path from the other corner,
-// if that is to be looked at, and whether there was a good snake.
+// advance extends the paths from the first corner by one edit and all equal lines after it. It
+// reports whether one met a path from the other corner, if meet is set, and whether there was a
+// good snake.
 func (s *search) advance(area box, meet bool) (c cutPoint, met, snake bool) {
 	f, other := &s.forward, &s.backward
 	for d := f.high; d >= f.low; d -= 2 {
@@ -187,7 +186,7 @@ func (s *search) advance(area box, meet bool) (c cutPoint, met, snake bool) {
 	return cutPoint{}, false, snake
 }
 
-// retreat does what advance does, from the last corner.
+// retreat is advance from the last corner.
 func (s *search) retreat(area box, meet bool) (c cutPoint, met, snake bool) {
 	f, other := &s.backward, &s.forward
 	for d := f.high; d >= f.low; d -= 2 {
@@ -205,9 +204,8 @@ func (s *search) retreat(area box, meet bool) (c cutPoint, met, snake bool) {
 	return cutPoint{}, false, snake
 }
 
-// goodSnake looks for a path that has advanced far for its cost, near its
-// corner's diagonal, and stands at the end of a good snake: first among the
-// paths forward, then among those backward.
+// goodSnake finds a path that has advanced far for its cost and diagonal, and that ends with a good
+// snake: first among the forward paths, then among the backward ones.
 func (s *search) goodSnake(area box, cost int) (cutPoint, bool) {
 	best, c := snakeGain*cost, cutPoint{}
 	for d := s.forward.high; d >= s.forward.low; d -= 2 {
@@ -236,9 +234,8 @@ func (s *search) goodSnake(area box, cost int) (cutPoint, bool) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// furthest returns the end of the path that has come furthest, counted in lines of both
-// texts. Paths may be beyond the box by an edit; they are moved back along their
-// diagonal.
+// furthest returns the end of the path with the most lines of both texts. Paths may exceed the box
+// by an edit; they are moved back along their diagonal.
 func (s *search) furthest(area box) cutPoint {
 	ahead, back := cutPoint{a: -1, before: true}, cutPoint{a: math.MaxInt32, after: true}
 	for d := s.forward.high; d >= s.forward.low; d -= 2 {

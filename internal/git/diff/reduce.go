@@ -2,36 +2,35 @@ package diff
 
 import "math/bits"
 
-// rarity says how many lines of the other text a line is equal to.
+// rarity classifies a line by the number of equal lines in the other text.
 type rarity uint8
 
 const (
-	unmatched rarity = iota // none: it is changed for certain
-	rare                    // few: it is worth comparing
-	frequent                // so many that a match tells little
+	unmatched rarity = iota // none: certainly changed
+	rare                    // few: worth comparing
+	frequent                // so many that a match means little
 )
 
 const (
-	// frequentAtMost bounds from how many matches on a line is frequent.
+	// frequentAtMost bounds the number of matches from which a line is frequent.
 	frequentAtMost = 1024
-	// crowdWindow is how far around a frequent line its surroundings are
-	// looked at; without it a large file would cost its square.
+	// crowdWindow bounds the examined neighbourhood of a frequent line; without it a large file
+	// would take quadratic time.
 	crowdWindow = 100
-	// crowdFactor is how much of the surroundings may be frequent lines for
-	// the line to be given up with its unmatched neighbours: less than one in
-	// so many.
+	// crowdFactor limits the share of frequent lines in the neighbourhood for a line to be dropped
+	// with its unmatched neighbours: less than one in so many.
 	crowdFactor = 4
 )
 
-// remainder is the part of one side that is left to compare.
+// remainder is the part of one side to compare.
 type remainder struct {
 	class []int32
-	line  []int32 // where each of them is in the text
+	line  []int32 // line number of each
 }
 
-// reduce leaves out lines that both texts begin or end with, marks those
-// without a match in the other text as changed, and with them frequent lines in
-// the midst of such: a "}" between a hundred new lines belongs to the new ones.
+// reduce removes the common beginning and end of both texts, and marks lines without a match in the
+// other text as changed. It also marks frequent lines among those: a "}" between a hundred new
+// lines belongs to the new ones.
 func (p *pair) reduce() (a, b remainder) {
 	head := 0
 	for limit := min(p.a.lines(), p.b.lines()); head < limit && p.a.class[head] == p.b.class[head]; {
@@ -45,7 +44,7 @@ func (p *pair) reduce() (a, b remainder) {
 	return p.reduceSide(&p.a, 1, head, tail), p.reduceSide(&p.b, 0, head, tail)
 }
 
-// reduceSide reduces one side; other is the side that its lines are looked up in.
+// reduceSide reduces one side; other is the index of the other one.
 func (p *pair) reduceSide(s *side, other, head, tail int) remainder {
 	end := s.lines() - tail
 	rarities := make([]rarity, end-head)
@@ -72,8 +71,8 @@ func (p *pair) reduceSide(s *side, other, head, tail int) remainder {
 	return k
 }
 
-// crowded reports whether the frequent line i lies among unmatched lines, up
-// to the next rare line on either side.
+// crowded reports whether the frequent line i is among unmatched lines, up to the next rare line on
+// either side.
 func crowded(rarities []rarity, i int) bool {
 	frequentBefore, unmatchedBefore := neighbours(rarities, i, -1)
 	if unmatchedBefore == 0 {
@@ -103,6 +102,6 @@ func neighbours(rarities []rarity, i, step int) (frequents, unmatcheds int) {
 	return frequents, unmatcheds
 }
 
-// roughRoot returns the least power of two whose square is larger than n, which git
-// takes for a square root.
+// roughRoot returns the least power of two whose square exceeds n, git's approximation of a square
+// root.
 func roughRoot(n int) int { return 1 << ((bits.Len(uint(n)) + 1) / 2) }

@@ -9,26 +9,24 @@ import (
 )
 
 const (
-	// BinaryBytes is how much of a file is looked at to see whether it is binary.
+	// BinaryBytes is the number of bytes that decide whether a file is binary.
 	BinaryBytes = 8000
-	// headingBytes is how much of a line is shown after the numbers of a hunk.
+	// headingBytes bounds the part of a line after the numbers of a hunk.
 	headingBytes = 80
 )
 
-// Binary reports whether a file counts as binary: whether there is a NUL among
-// its first [BinaryBytes], as for git.
+// Binary reports whether git treats a file as binary: there is a NUL among its first [BinaryBytes].
 func Binary(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), BinaryBytes)], 0) >= 0
 }
 
-// Unified writes changes as hunks with so many lines of context, as git does
-// below the line "+++". After the second "@@" comes the nearest line before the
-// hunk that begins with a letter, "_" or "$", cut to 80 bytes
-// and before what is not UTF-8: git's rule for files of no special kind. A last line
-// without "\n" is followed by the remark "\ No newline at end of file".
+// Unified writes changes as hunks with the given number of context lines, as git does below the
+// line "+++". The second "@@" is followed by the nearest line before the hunk that begins with a
+// letter, "_" or "$", cut to 80 bytes and at invalid UTF-8: git's rule for files of no special
+// kind. A last line without "\n" is followed by "\ No newline at end of file".
 //
-// The changes are those of [Lines] for a and b. For no context at all, git finds
-// them with [Options.TrimTail]. The error is the writer's.
+// The changes are those of [Lines] for a and b. For a context of 0, git computes them with
+// [Options.TrimTail]. The error is the writer's.
 func Unified(w io.Writer, a, b []byte, changes []Change, context int) error {
 	out := bufio.NewWriter(w)
 	p := printer{
@@ -49,7 +47,6 @@ func Unified(w io.Writer, a, b []byte, changes []Change, context int) error {
 	return out.Flush()
 }
 
-// printer goes once through both texts.
 type printer struct {
 	out            *bufio.Writer
 	context        int
@@ -72,7 +69,7 @@ func (p *printer) hunk(changes []Change) error {
 		p.lines('+', &p.b, c.B+c.BLines)
 	}
 	p.lines(' ', &p.a, aEnd+after)
-	// A writer that fails once fails always: the last write tells.
+	// The writer keeps its first error.
 	_, err := p.out.Write(nil)
 	return err
 }
@@ -90,9 +87,8 @@ func (p *printer) header(a, aEnd, b, bEnd int) {
 	_, _ = p.out.Write(append(h, '\n'))
 }
 
-// validPrefix ends before the first byte that is not UTF-8, such as half of a
-// character at the cut. git takes the last two numbers of the basic plane, which
-// name no characters, for mistakes too.
+// validPrefix ends before the first invalid UTF-8, such as a cut character. As in git, the last two
+// code points of the basic plane, which are no characters, count as invalid.
 func validPrefix(text []byte) []byte {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -104,8 +100,8 @@ func validPrefix(text []byte) []byte {
 	return text
 }
 
-// appendRange writes where lines are: counted from 1, without a count if there
-// is one line, and the line before if there is none.
+// appendRange writes a range of lines: counted from 1, without a count for one line, and the
+// preceding line for an empty range.
 func appendRange(h []byte, first, count int) []byte {
 	if count > 0 {
 		first++
@@ -129,8 +125,7 @@ func (p *printer) lines(sign byte, r *reader, end int) {
 	}
 }
 
-// reader goes through a text line by line and remembers the last one that is
-// fit for a heading.
+// reader reads a text line by line and remembers the last line that can be a heading.
 type reader struct {
 	rest    []byte
 	number  int // of the next line

@@ -1,5 +1,5 @@
-// Package gitconfig reads files in the syntax of git-config(1), such as a
-// repository's configuration and .gitmodules.
+// Package gitconfig parses files in the syntax of git-config(1), such as a repository's
+// configuration and .gitmodules.
 package gitconfig
 
 import (
@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Setting is a variable of a git configuration file, as `git config --list`
-// names it: section and key in lower case, a subsection between them as it is
-// written, such as core.bare or submodule.libs/A.path.
+// Setting is a variable of a git configuration file, named as in `git config --list`: section and
+// key in lower case, with an unchanged subsection between them, such as core.bare or
+// submodule.libs/A.path.
 type Setting struct {
 	Name  string
 	Value string // "true" for a key without "="
 }
 
-// Parse returns the settings of a file in its order. It fails where git does, for
-// then git uses nothing of the file either. Included files are not read. (go-git's
-// decoder knows neither a variable beside its header nor a line that goes on, and
-// refuses bytes that are not UTF-8.)
+// Parse returns the settings of a file in order. It fails where git fails and uses nothing of the
+// file. Included files are not read. (go-git's decoder supports neither a variable on the line of
+// its header nor a continued line, and refuses bytes that are not UTF-8.)
 func Parse(text string) ([]Setting, error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	p := parser{rest: text}
@@ -37,16 +36,16 @@ const (
 	keyBytes   = letters + "0123456789-"
 )
 
-// escapes are the characters that may come after a backslash in a value.
+// escapes are the characters that may follow a backslash in a value.
 var escapes = map[byte]byte{'"': '"', '\\': '\\', 'n': '\n', 't': '\t', 'b': '\b'}
 
 type parser struct {
-	rest     string // what was not read
+	rest     string // unread part
 	section  string // with its subsection and a final dot
 	settings []Setting
 }
 
-// line reads a comment, the header of a section, or a variable.
+// line parses a comment, the header of a section, or a variable.
 func (p *parser) line() bool {
 	switch p.rest[0] {
 	case '#', ';':
@@ -59,14 +58,14 @@ func (p *parser) line() bool {
 	}
 }
 
-// blanks passes over characters and reports whether there were any.
+// blanks skips characters and reports whether there were any.
 func (p *parser) blanks(set string) bool {
 	before := len(p.rest)
 	p.rest = strings.TrimLeft(p.rest, set)
 	return len(p.rest) < before
 }
 
-// word takes characters of a set.
+// word consumes characters of a set.
 func (p *parser) word(set string) string {
 	rest := strings.TrimLeft(p.rest, set)
 	word := p.rest[:len(p.rest)-len(rest)]
@@ -74,13 +73,13 @@ func (p *parser) word(set string) string {
 	return strings.ToLower(word)
 }
 
-// token passes over a character that must come next.
+// token consumes a required character.
 func (p *parser) token(c string) (ok bool) {
 	p.rest, ok = strings.CutPrefix(p.rest, c)
 	return ok
 }
 
-// header reads [section] or [section "subsection"].
+// header parses [section] or [section "subsection"].
 func (p *parser) header() bool {
 	p.rest = p.rest[1:]
 	p.section = p.word(keyBytes+".") + "."
@@ -97,8 +96,7 @@ func (p *parser) header() bool {
 	return p.section != "." && p.token("]")
 }
 
-// subsection reads up to the closing quote. A backslash is dropped before every
-// character.
+// subsection parses up to the closing quote. It drops a backslash before any character.
 func (p *parser) subsection() (string, bool) {
 	var name strings.Builder
 	for i := 0; i < len(p.rest) && p.rest[i] != '\n'; i++ {
@@ -116,7 +114,7 @@ func (p *parser) subsection() (string, bool) {
 	return "", false
 }
 
-// variable reads "key", "key = value" and what comes behind them.
+// variable parses "key" or "key = value" with the rest of the line.
 func (p *parser) variable() bool {
 	if strings.IndexByte(letters, p.rest[0]) < 0 {
 		return false
@@ -132,19 +130,19 @@ func (p *parser) variable() bool {
 			return false
 		}
 	}
-	// git takes both for strings that a NUL ends.
+	// In git both are C strings, which end at a NUL.
 	name, _, _ = strings.Cut(name, "\x00")
 	value, _, _ = strings.Cut(value, "\x00")
 	p.settings = append(p.settings, Setting{name, value})
 	return true
 }
 
-// value reads to the end of a line that no backslash continues, without
-// comments, quotes, and blanks around what is not quoted.
+// value parses to the end of the line and its continuations. It removes comments, quotes, and
+// unquoted blanks at the ends.
 func (p *parser) value() (string, bool) {
 	var value strings.Builder
 	p.blanks(blankBytes)
-	end, quoted := 0, false // end of what is no blank
+	end, quoted := 0, false // end of the last non-blank
 	for i := 0; i < len(p.rest); i++ {
 		switch c := p.rest[i]; {
 		case c == '\n':
@@ -164,7 +162,7 @@ func (p *parser) value() (string, bool) {
 			continue
 		case c == '\\':
 			if i++; i == len(p.rest) || p.rest[i] == '\n' {
-				break // blanks before a line that goes on are kept
+				break // blanks before a continued line are kept
 			}
 			if c = escapes[p.rest[i]]; c == 0 {
 				return "", false

@@ -7,38 +7,37 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// ancestry is what was read of the commits of a repository. They have numbers in the
-// order in which they were met, as parents for example, so that a walk looks up an id
-// once. It may be used by any number of goroutines.
+// ancestry caches commits of a repository. Commits are numbered in the order of their discovery,
+// for example as parents, so that a walk looks up an id once. It is safe for concurrent use.
 type ancestry struct {
 	mu sync.Mutex
 	growing
 	count   uint32
-	blocks  []*[blockCommits]record // which never move
-	parents []uint32                // of all commits, one after the other, behind a 0
-	slots   []uint64                // hash and number plus one; their number is a power of two
+	blocks  []*[blockCommits]record // records never move
+	parents []uint32                // parents of all commits, concatenated after a 0
+	slots   []uint64                // hash and number plus one; the length is a power of two
 	seed    maphash.Seed
 }
 
-// record is what was read of a commit.
+// record is a cached commit.
 type record struct {
 	id, tree    git.ID
 	date        uint64
-	first, last uint32 // which of the parents are its own; both are 0 as long as nothing was read
+	first, last uint32 // range of its own parents; both are 0 until the commit is read
 }
 
 const (
-	// blockCommits are charged for at once.
+	// blockCommits is the unit of allocation.
 	blockCommits = 128
-	// commitCost is the size of a record, its slots, a third of which are free or
-	// more, and somewhat more than one parent.
+	// commitCost is the size of a record, its slots, a third or more of which are free, and
+	// slightly more than one parent.
 	commitCost = 56 + 16 + 8
 )
 
 // at returns the record of a number. The caller holds the lock.
 func (a *ancestry) at(n uint32) *record { return &a.blocks[n/blockCommits][n%blockCommits] }
 
-// number returns the number of a commit, a new one where it is not known.
+// number returns the number of a commit, a new one if necessary.
 func (a *ancestry) number(id git.ID) uint32 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,7 +65,7 @@ func (a *ancestry) find(id git.ID) uint32 {
 	}
 }
 
-// addSlots makes place for more numbers.
+// addSlots grows the hash table.
 func (a *ancestry) addSlots() {
 	old := a.slots
 	a.slots = make([]uint64, max(2*len(old), 2*blockCommits))
@@ -83,7 +82,7 @@ func (a *ancestry) addSlots() {
 	}
 }
 
-// add makes the record of the next number.
+// add creates the record of the next number.
 func (a *ancestry) add(id git.ID) {
 	if a.count%blockCommits == 0 {
 		a.blocks = append(a.blocks, new([blockCommits]record))
@@ -100,15 +99,14 @@ func (a *ancestry) id(n uint32) git.ID {
 	return a.at(n).id
 }
 
-// recall returns what is known of a commit. The numbers of its parents must not be
-// changed.
+// recall returns what is cached of a commit. The caller must not change the list of parents.
 func (a *ancestry) recall(n uint32) (l links, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.links(n), a.at(n).last > 0
 }
 
-// remember adds what was read of a commit, see recall.
+// remember caches a commit; see recall.
 func (a *ancestry) remember(n uint32, read git.CommitLinks) links {
 	a.mu.Lock()
 	defer a.mu.Unlock()

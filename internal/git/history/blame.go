@@ -13,61 +13,59 @@ import (
 )
 
 const (
-	// MaxBlameBytes is the largest file that is blamed, in any of its versions:
-	// hundreds of thousands of lines.
+	// MaxBlameBytes bounds the size of a blamed file, in all of its versions: hundreds of thousands
+	// of lines.
 	MaxBlameBytes = 16 << 20
-	// MaxBlameLines is the number of lines that it may have: comparing two
-	// versions takes some 100 bytes of memory for each.
+	// MaxBlameLines bounds its lines: comparing two versions takes some 100 bytes of memory per
+	// line.
 	MaxBlameLines = 500_000
 	// maxBlamedBytes bounds the commits of a result.
 	maxBlamedBytes = 64 << 20
-	// MaxBlameCommits is how many commits are looked at before a blame fails:
-	// some seconds of work, and more than lie between the two ends of Linux.
+	// MaxBlameCommits bounds the examined commits: some seconds of work, and more than the longest
+	// path through the history of Linux.
 	MaxBlameCommits = 500_000
 )
 
-// BlameOptions say which lines are blamed.
+// BlameOptions select the blamed lines.
 type BlameOptions struct {
 	Commit git.ID
 	Path   string
-	// First and Last bound the lines, counted from 1 and both included. 0 means
-	// the first and the last line of the file; a Last beyond the end as well.
+	// First and Last bound the lines, counted from 1, inclusive. 0 means the first or last line of
+	// the file; so does a Last beyond the end.
 	First, Last int
-	// Mailmap says what people are called; nil leaves names as they are.
+	// Mailmap maps people to their names; nil leaves names unchanged.
 	Mailmap *mailmap.Map
-	// MaxCommits is how many commits are looked at at most; 0 is
-	// [MaxBlameCommits].
+	// MaxCommits bounds the examined commits; 0 means [MaxBlameCommits].
 	MaxCommits int
 }
 
-// BlameResult says where lines come from.
+// BlameResult is the origin of lines.
 type BlameResult struct {
-	// Lines is how many the whole file has.
+	// Lines is the number of lines of the whole file.
 	Lines int
-	// Text is the content of the lines that were asked for.
+	// Text is the content of the requested lines.
 	Text []byte
-	// Ranges are in the order of the lines and cover all that were asked for.
+	// Ranges are in the order of the lines and cover all requested lines.
 	Ranges []BlameRange
-	// Commits has every commit of the ranges.
+	// Commits contains every commit of the ranges.
 	Commits map[git.ID]Commit
 }
 
-// BlameRange is a run of lines that are one run in one version of the file.
+// BlameRange is a run of lines that are contiguous in one version of the file.
 type BlameRange struct {
 	// Line is the first line of the run, counted from 1.
 	Line int
 	// Count is the number of lines.
 	Count int
-	// Commit has put the lines there.
+	// Commit introduced the lines.
 	Commit git.ID
-	// Path and Original are what the file was called in that commit, and which
-	// line of it was the first of the run.
+	// Path and Original are the name of the file in that commit, and the number of the run's first
+	// line there.
 	Path     string
 	Original int
-	// Boundary says that the commit has no parents that could have had the
-	// lines before.
+	// Boundary reports that the commit has no parents that could have had the lines.
 	Boundary bool
-	// Previous is the version before the commit, nil when the file was new.
+	// Previous is the version before the commit, nil if the file was new.
 	Previous *Version
 }
 
@@ -77,13 +75,12 @@ type Version struct {
 	Path   string
 }
 
-// Blame finds the commits that lines of a file come from, following the file
-// when it was renamed: what `git blame --porcelain` says. What a textconv filter
-// would change is not changed.
+// Blame finds the commits that lines of a file come from, across renames, like `git blame
+// --porcelain`. It applies no textconv filter.
 //
-// A path that is no file is [git.ErrNotFound], a range outside of the file
-// [git.ErrInvalid], and [git.ErrTooLarge] says that the file or its history
-// is beyond the limits: a range of fewer lines may need less of the history.
+// A path that is no file is [git.ErrNotFound], and a range outside of the file
+// [git.ErrInvalid]. [git.ErrTooLarge] means that the file or its history exceeds the limits:
+// fewer lines may need less history.
 func Blame(ctx context.Context, snapshot *git.Snapshot, facts *Facts, o BlameOptions) (BlameResult, error) {
 	limit, err := parseLimit(o.Path)
 	if err != nil {
@@ -139,7 +136,7 @@ func (o *BlameOptions) cut(content []byte) (result BlameResult, requested segmen
 	return result, segment{line: first - 1, original: first - 1, count: last - first + 1}, nil
 }
 
-// lineStarts returns where lines begin, and the end.
+// lineStarts returns the offsets of lines, followed by the end.
 func lineStarts(content []byte) []int {
 	starts := []int{0}
 	for at := 0; at < len(content); {
@@ -153,8 +150,7 @@ func lineStarts(content []byte) []int {
 	return starts
 }
 
-// report puts the attributions in the order of the lines, joins runs that belong together,
-// and reads the commits.
+// report sorts the attributions by line, joins adjacent runs of one origin, and reads the commits.
 func (t *tracer) report(result *BlameResult) error {
 	slices.SortFunc(t.attributions, func(x, y attribution) int { return x.line - y.line })
 	result.Commits = make(map[git.ID]Commit)

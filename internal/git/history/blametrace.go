@@ -13,16 +13,15 @@ import (
 	"github.com/repomcp/repomcp/internal/git/newest"
 )
 
-// tracer finds the versions of a file that lines come from, as git-blame(1) tells
-// them. Lines that are the same in a parent's version are traced on to that one; the
-// others come from the version itself. The newest commits are looked at first, so
-// that most versions have all their lines by the time it is their turn.
+// tracer finds the versions of a file that lines come from, as git-blame(1) does. Lines that equal
+// a parent's are traced on to the parent's version; other lines originate in the version itself.
+// The newest commits are processed first, so that most versions have all their lines by then.
 type tracer struct {
 	source       *source
 	contents     *lru.Cache[git.ID, []byte]
-	left         int // versions that may still be looked at
+	left         int // remaining number of versions to examine
 	revisions    map[version]*revision
-	queue        newest.Queue[*revision] // those with lines
+	queue        newest.Queue[*revision] // versions with lines
 	attributions []attribution
 }
 
@@ -32,7 +31,7 @@ type version struct {
 	path   string
 }
 
-// revision is a version of the file and the lines that were traced to it.
+// revision is a version of the file with the lines that were traced to it.
 type revision struct {
 	version
 	links
@@ -40,14 +39,14 @@ type revision struct {
 	lines []segment
 }
 
-// attribution says which version lines come from.
+// attribution is the origin of lines.
 type attribution struct {
 	segment
 	revision *revision
-	previous *revision // the version before; nil where the file was new
+	previous *revision // the version before; nil if the file was new
 }
 
-// begin returns the version that lines are traced from.
+// begin returns the version at which tracing starts.
 func (t *tracer) begin(v version) (*revision, error) {
 	if err := t.source.confirm(v.commit); err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func (t *tracer) begin(v version) (*revision, error) {
 	return t.revision(v, commit, found), nil
 }
 
-// revision returns what is known of a version, which may be nothing yet.
+// revision returns the entry of a version, which may be new.
 func (t *tracer) revision(v version, commit links, found entry) *revision {
 	r := t.revisions[v]
 	if r == nil {
@@ -94,7 +93,7 @@ func (t *tracer) run() error {
 			return fmt.Errorf("too many commits to look at; ask for fewer lines: %w", git.ErrTooLarge)
 		}
 		r := t.queue.Pop()
-		// A child that is older by its clock may lead here again: with new lines.
+		// A child with an older date may lead here again, with other lines.
 		delete(t.revisions, r.version)
 		if err := t.trace(r); err != nil {
 			return err
@@ -103,7 +102,7 @@ func (t *tracer) run() error {
 	return nil
 }
 
-// trace hands the lines of a version on to the parents' versions.
+// trace passes the lines of a version on to the parents' versions.
 func (t *tracer) trace(r *revision) error {
 	parents, err := t.parentVersions(r)
 	if err != nil {
@@ -133,10 +132,9 @@ func (t *tracer) trace(r *revision) error {
 	return nil
 }
 
-// parentVersions returns the parents' versions of a file, one for each content. Where
-// a parent has the very same content, that version is the only one: all lines may come
-// from there. Files of other paths are looked for only when no parent has that content
-// at the same path.
+// parentVersions returns the parents' versions of a file without duplicate contents. If a parent
+// has identical content, its version is the only one: all lines may come from there. Renames are
+// looked for only if no parent has identical content at the same path.
 func (t *tracer) parentVersions(r *revision) ([]*revision, error) {
 	versions := make([]*revision, len(r.parents))
 	for i, parent := range r.parents {
@@ -172,9 +170,8 @@ func (t *tracer) parentVersions(r *revision) ([]*revision, error) {
 	return distinct, nil
 }
 
-// confirm compares the commit-graph with a commit that differs from its parents, and
-// with those. The version has been found by way of commits that the graph says are
-// the same.
+// confirm compares the commit-graph's data with a commit that differs from its parents, and with
+// the parents. The commits on the way to it are equal only according to the graph.
 func (t *tracer) confirm(r *revision) error {
 	if !t.source.claims.has(r.commit) {
 		return nil
@@ -212,7 +209,7 @@ func (t *tracer) samePath(parent uint32, r *revision) (*revision, error) {
 	return t.revision(v, commit, found), nil
 }
 
-// renamed returns the parent's file that became this one, or nil.
+// renamed returns the parent's file that was renamed to this one, or nil.
 func (t *tracer) renamed(parent uint32, r *revision) (*revision, error) {
 	commit, _, err := t.source.links(parent)
 	if err != nil {
@@ -225,7 +222,7 @@ func (t *tracer) renamed(parent uint32, r *revision) (*revision, error) {
 	return t.revision(version{parent, path}, commit, found), nil
 }
 
-// sameKind reports whether git calls it a change and not another type.
+// sameKind reports whether git treats two modes as one type of file.
 func sameKind(a, b git.Mode) bool {
 	return a.IsRegular() && b.IsRegular() || a.IsSymlink() && b.IsSymlink()
 }
@@ -250,11 +247,11 @@ func (t *tracer) changes(before, after *revision) ([]diff.Change, error) {
 	return changes, err
 }
 
-// maxContents bounds the contents that are kept besides the two that are compared.
+// maxContents bounds the cached contents besides the two being compared.
 const maxContents = 2 * MaxBlameBytes
 
-// read reads a version. The last ones are kept: each is compared with what is before
-// it and with what comes after it.
+// read reads a version. Recent contents are cached: each is compared with its predecessor and with
+// its successor.
 func (t *tracer) read(id git.ID) ([]byte, error) {
 	if content, ok := t.contents.Get(id); ok {
 		return content, nil
@@ -272,22 +269,22 @@ func (t *tracer) read(id git.ID) ([]byte, error) {
 	return content, nil
 }
 
-// segment is a run of lines of a file that is blamed, and where it is in an older
-// version. Lines are counted from 0.
+// segment is a run of lines of the blamed file, with its position in an older version. Lines are
+// counted from 0.
 type segment struct {
-	line     int // the first in the file
-	original int // the first in the version
+	line     int // first line in the file
+	original int // first line in the version
 	count    int
 }
 
-// split divides a segment behind so many lines, of which it may have fewer.
+// split divides a segment after at most the given number of lines.
 func (s segment) split(lines int) (first, rest segment) {
 	lines = min(max(lines, 0), s.count)
 	return segment{s.line, s.original, lines}, segment{s.line + lines, s.original + lines, s.count - lines}
 }
 
-// divide separates lines of a version that were the same before the changes, with
-// their places there, from those that were not.
+// divide separates lines that the changes leave equal, with their older positions, from changed
+// lines.
 func divide(segments []segment, changes []diff.Change) (same, changed []segment) {
 	keep := func(s segment, shift int) {
 		if s.count > 0 {

@@ -10,18 +10,16 @@ import (
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
 )
 
-// errContradicted says that the commit-graph has another tree, other parents or
-// another date than a commit.
+// errContradicted means that tree, parents or date in the commit-graph differ from the commit.
 var errContradicted = fmt.Errorf("the commit-graph contradicts a commit: %w", git.ErrCorrupt)
 
-// claims are what the commit-graph of a repository says; nothing where there is none.
-// Walks go by it, so what they pass over is what the graph says. What they show,
-// begin with or compare is compared with the commits first.
+// claims are the data of a repository's commit-graph, if it has one. Walks rely on them for the
+// commits that they skip. Commits that are shown, started from or compared are verified first.
 type claims struct {
 	graph *commitgraph.Graph
 }
 
-// count is how many commits the graph has. Those below it are their positions.
+// count returns the number of commits in the graph. Smaller numbers are positions in the graph.
 func (c *claims) count() uint32 {
 	if c.graph == nil {
 		return 0
@@ -31,9 +29,8 @@ func (c *claims) count() uint32 {
 
 func (c *claims) has(n uint32) bool { return n < c.count() }
 
-// withCommitGraph returns the answer to a question whose walk may go by the
-// commit-graph. Where the graph turns out to be wrong, the question is asked again
-// without it.
+// withCommitGraph returns the answer of ask, whose walk may use the commit-graph. If the graph
+// proves wrong, it asks again without it.
 func withCommitGraph[T any](
 	ctx context.Context, snapshot *git.Snapshot, facts *Facts, ask func(*source) (T, error),
 ) (T, error) {
@@ -65,14 +62,14 @@ func (c *claims) find(id git.ID) (at uint32, ok bool) {
 	return c.graph.Find(id)
 }
 
-// links returns what the graph has of a commit.
+// links returns the graph's data of a commit.
 func (c *claims) links(at uint32) links {
 	return links{
 		number: at, tree: c.graph.Tree(at), date: c.graph.Date(at), parents: slices.Collect(c.graph.Parents(at)),
 	}
 }
 
-// agrees compares the graph with what a commit says.
+// agrees compares the graph with a commit.
 func (c *claims) agrees(id git.ID, l git.CommitLinks) error {
 	if !git.Confirm(c.graph, id, l.Tree, l.Parents, l.Date) {
 		return errContradicted
@@ -102,18 +99,18 @@ func (s *source) confirm(numbers ...uint32) error {
 	return nil
 }
 
-// leavesUnchanged reports whether the graph says that a commit has the same at a path
-// as its first parent, or nothing where it has no parent. False says nothing.
+// leavesUnchanged reports whether, according to the graph, a commit does not change a path of its
+// first parent, or of nothing without a parent. False means unknown.
 func (s *source) leavesUnchanged(l links, path string) bool {
 	return path != "" && s.claims.has(l.number) && !s.claims.graph.MayChange(l.number, s.trail(path).filter)
 }
 
-// mayLead reports whether a commit may lead to another one. Out of the graph there
-// is no way.
+// mayLead reports whether a commit may be a descendant of another one. A commit in the graph has
+// all of its ancestors in the graph.
 func (c *claims) mayLead(from, to links) bool {
 	return !c.has(from.number) || c.has(to.number) && c.graph.Generation(from.number) > c.graph.Generation(to.number)
 }
 
-// ordered reports whether generations are good enough to walk by: among those of
-// the graph a commit comes after all that lead to it.
+// ordered reports whether generations order the walk: a commit's generation in the graph exceeds
+// those of its ancestors.
 func (c *claims) ordered() bool { return c.graph != nil && c.graph.Corrected() }

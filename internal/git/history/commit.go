@@ -9,25 +9,23 @@ import (
 	"github.com/repomcp/repomcp/internal/git/message"
 )
 
-// Commit is what is shown of a commit. Its texts are in UTF-8 where the commit
-// tells its encoding and keeps to it; otherwise they are the bytes that git
-// would print.
+// Commit is a commit for display. Its strings are UTF-8 if the commit declares its encoding and
+// conforms to it; otherwise they are the bytes that git would print.
 type Commit struct {
 	ID   git.ID
 	Tree git.ID
-	// Parents are none where a shallow history ends.
+	// Parents are empty at the end of a shallow history.
 	Parents   []git.ID
 	Author    Person
 	Committer Person
-	// Message is everything after the header, git's %B with the line feeds at
-	// its end.
+	// Message is everything after the header, git's %B, with its final line feeds.
 	Message string
 
-	stored int // bytes, which the texts keep in memory
+	stored int // bytes that the strings keep in memory
 }
 
-// Person is who did something and when. Names are those of the commit, unless a
-// Mailmap says otherwise.
+// Person is the author, committer or tagger with the time. Names are those of the commit, unless a
+// Mailmap replaces them.
 type Person = git.Person
 
 // Subject returns the first paragraph of the message in one line, git's %s.
@@ -36,8 +34,8 @@ func (c Commit) Subject() string {
 	return subject
 }
 
-// Summary returns the first line of the message that is not blank, or the id in
-// parentheses: the summary of git-blame(1), "The porcelain format".
+// Summary returns the first line of the message that is not blank, or the id in parentheses: the
+// summary of git-blame(1), "The porcelain format".
 func (c Commit) Summary() string {
 	line, _, _ := strings.Cut(message.SkipBlankLines(c.Message), "\n")
 	if line == "" {
@@ -46,7 +44,7 @@ func (c Commit) Summary() string {
 	return line
 }
 
-// ReadCommit reads one commit, with all parents that it names.
+// ReadCommit reads one commit, with all parents in its header.
 func ReadCommit(snapshot *git.Snapshot, id git.ID) (Commit, error) {
 	raw, err := snapshot.RawCommit(id)
 	if err != nil {
@@ -56,7 +54,6 @@ func ReadCommit(snapshot *git.Snapshot, id git.ID) (Commit, error) {
 	return parseCommit(id, raw, links), err
 }
 
-// parseCommit reads a whole commit.
 func parseCommit(id git.ID, raw []byte, links git.CommitLinks) Commit {
 	text := git.ParseCommitText(raw)
 	return Commit{
@@ -65,8 +62,8 @@ func parseCommit(id git.ID, raw []byte, links git.CommitLinks) Commit {
 	}
 }
 
-// readable returns a commit or a tag in UTF-8, up to the first NUL, as git shows it: the
-// header "encoding" names what it was written in (git-commit(1), "Discussion").
+// readable returns a commit or a tag in UTF-8, up to the first NUL, as git shows it. The header
+// "encoding" declares its encoding (git-commit(1), "Discussion").
 func readable(raw []byte) string {
 	text, _, _ := strings.Cut(string(raw), "\x00")
 	header, _, _ := strings.Cut(text, "\n\n")
@@ -86,17 +83,17 @@ func parsePerson(line string) Person {
 	return p
 }
 
-// links are what a walk needs of a commit, see source.
+// links are a commit's data for walks; see source.
 type links struct {
 	number  uint32
 	tree    git.ID
 	parents []uint32 // their numbers
-	// date is the committer's, in seconds since 1970; one before wraps around
-	// and is later than all others, as for git.
+	// date is the committer's, in seconds since 1970. An earlier date wraps around and is later
+	// than all others, as in git.
 	date uint64
 }
 
-// root returns the commit's tree; without a commit there is none.
+// root returns the commit's tree, or the zero id for nil.
 func (l *links) root() git.ID {
 	if l == nil {
 		return git.ID{}
@@ -104,10 +101,10 @@ func (l *links) root() git.ID {
 	return l.tree
 }
 
-// folder is the commit's tree as an entry.
+// folder returns the commit's tree as an entry.
 func (l links) folder() entry { return entry{git.ModeDir, l.tree} }
 
-// damaged returns the error for a commit that cannot be read.
+// damaged returns the error for an unreadable commit.
 func damaged(id git.ID, what string) error {
 	return fmt.Errorf("commit %s %s: %w", id, what, git.ErrCorrupt)
 }

@@ -7,15 +7,14 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// DefaultMaxFiles is how many files of a comparison are listed unless the
-// caller asks for more: some 200 bytes each are held in memory.
+// DefaultMaxFiles bounds the listed files of a comparison by default: each takes some 200 bytes of
+// memory.
 const DefaultMaxFiles = 100_000
 
-// ErrTooMany says that more files differ than are to be listed. A path, or a
-// base that is nearer, leaves fewer.
+// ErrTooMany means that too many files differ. A path or a nearer base leaves fewer.
 var ErrTooMany = errors.New("too many files differ: compare below a path, or with a nearer commit")
 
-// Status of a file in a comparison, in the letters of git diff --name-status.
+// Status of a file, in the letters of git diff --name-status.
 type Status byte
 
 // The statuses.
@@ -31,46 +30,40 @@ const (
 // String returns the letter.
 func (s Status) String() string { return string(rune(s)) }
 
-// FileChange is the change of one file. Of an added file the old mode and id
-// are zero, of a deleted one the new ones; the paths are then the same.
+// FileChange is the change of one file. The old mode and id of an added file are zero, as are the
+// new ones of a deleted file; both paths are then equal.
 type FileChange struct {
 	Status Status
-	// Score says of a renamed or copied file how much of it is the same, in
-	// percent.
+	// Score is the similarity of a renamed or copied file, in percent.
 	Score            int
 	OldPath, NewPath string // any bytes but NUL
 	OldMode, NewMode git.Mode
 	OldID, NewID     git.ID
 }
 
-// CompareOptions say what to compare. The zero value is what git diff does.
+// CompareOptions select what to compare. The zero value corresponds to git diff.
 type CompareOptions struct {
-	// Paths limit the comparison to files and folders of these names, taken
-	// literally; none is everything. A renamed file counts as added or deleted
-	// when only one of its paths is among them.
+	// Paths limit the comparison to literal names of files and folders; none selects everything. A
+	// renamed file counts as added or deleted if only one of its paths is selected.
 	Paths []string
 	// NoRenames shows renamed files as deleted and added.
 	NoRenames bool
-	// Copies also looks for the origin of new files in those that were changed,
-	// as git diff -C does.
+	// Copies also looks for the origin of new files among changed files, as git diff -C does.
 	Copies bool
-	// MaxFiles is how many files may differ; 0 means [DefaultMaxFiles].
+	// MaxFiles bounds the number of differing files; 0 means [DefaultMaxFiles].
 	MaxFiles int
 }
 
-// Comparison is the list of files that differ, in the order of their new paths
-// in the trees.
+// Comparison lists the files that differ, in the order of their new paths in the trees.
 type Comparison struct {
 	Files []FileChange
-	// RenamesLimited says that there were too many added and deleted files to
-	// look for renamed ones other than those with the same content or, if
-	// likely, the same name.
+	// RenamesLimited reports that there were too many added and deleted files for similarity
+	// search. Only renames with equal content or, if likely, equal names were found.
 	RenamesLimited bool
 }
 
-// CompareCommits lists what is different in the second commit, like
-// `git diff FROM TO`. It fails with [ErrTooMany], [git.ErrInvalid] for a path
-// that cannot be one, or [git.ErrCorrupt].
+// CompareCommits lists the changes from one commit to another, like `git diff FROM TO`. The error
+// is [ErrTooMany], [git.ErrInvalid] for an impossible path, or [git.ErrCorrupt].
 func CompareCommits(
 	ctx context.Context, snapshot *git.Snapshot, facts *Facts, from, to git.ID, o CompareOptions,
 ) (Comparison, error) {
@@ -89,8 +82,8 @@ func CompareCommits(
 	return s.compareTrees(before.tree, after.tree, o)
 }
 
-// CompareWithParent lists what a commit changed in its first parent; in nothing
-// when it has none, as git show does for a root commit.
+// CompareWithParent lists the changes of a commit to its first parent, or to the empty tree for a
+// root commit, as git show does.
 func CompareWithParent(
 	ctx context.Context, snapshot *git.Snapshot, facts *Facts, commit git.ID, o CompareOptions,
 ) (Comparison, error) {
@@ -109,7 +102,7 @@ func CompareWithParent(
 	return s.compareTrees(before.root(), after.tree, o)
 }
 
-// firstParent returns the first parent of a commit, nil where there is none.
+// firstParent returns the first parent of a commit, nil if there is none.
 func (s *source) firstParent(l links) (*links, error) {
 	if len(l.parents) == 0 {
 		return nil, nil
@@ -118,8 +111,7 @@ func (s *source) firstParent(l links) (*links, error) {
 	return &parent, err
 }
 
-// compareTrees lists what is different in the second tree. The zero id is the
-// empty tree.
+// compareTrees lists the changes from one tree to another. The zero id is the empty tree.
 func (s *source) compareTrees(from, to git.ID, o CompareOptions) (Comparison, error) {
 	files, err := s.treeChanges(from, to, o)
 	if err != nil || o.NoRenames {

@@ -8,29 +8,26 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// maxComparedFolders bounds the folders of a comparison that are read: trees
-// that an attacker made can have more of them, one inside the other, than
-// anybody can count. Large projects have tens of thousands.
+// maxComparedFolders bounds the folders that a comparison reads: a hostile tree can nest
+// practically unlimited numbers of them. Large projects have tens of thousands.
 const maxComparedFolders = 250_000
 
-// maxListedBytes bounds the paths of all files that are listed: those of the
-// deepest folders are long.
+// maxListedBytes bounds the paths of all listed files, because paths in deep folders are long.
 const maxListedBytes = 64 << 20
 
-// treeComparison goes through two trees side by side.
+// treeComparison walks two trees side by side.
 type treeComparison struct {
 	source      *source
 	limits      []limit // none: everything
 	mostFiles   int
 	mostFolders int
-	only        func(FileChange) bool // what is listed; nil: all
+	only        func(FileChange) bool // selects files; nil: all
 	folders     int
 	listedBytes int
 	files       []FileChange
 }
 
-// treeChanges lists what differs without looking for renames, in the order of
-// git-diff-tree(1).
+// treeChanges lists changes without rename detection, in the order of git-diff-tree(1).
 func (s *source) treeChanges(from, to git.ID, o CompareOptions) ([]FileChange, error) {
 	limits, err := parseLimits(o.Paths)
 	if err != nil {
@@ -52,8 +49,8 @@ func treeOf(id git.ID) entry {
 	return entry{git.ModeDir, id}
 }
 
-// folder compares two folders, of which one may be nothing. Within a limit
-// everything is listed.
+// folder compares two folders, one of which may be missing. within means that a limit selects
+// everything in them.
 func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth int) error {
 	if a == b {
 		return nil
@@ -75,8 +72,7 @@ func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth in
 	return nil
 }
 
-// entry compares what a name is in two folders; in one of them it may be
-// nothing.
+// entry compares the entries of a name in two folders, one of which may be missing.
 func (c *treeComparison) entry(path string, a, b entry, within bool, depth int) error {
 	if !within {
 		var inA, inB, towardsA, towardsB bool
@@ -87,7 +83,7 @@ func (c *treeComparison) entry(path string, a, b entry, within bool, depth int) 
 			return c.folder(path+"/", a, b, inA || inB, depth+1)
 		case !inA && !inB:
 			return nil
-		case !inA: // a file is none of "path/", a submodule is
+		case !inA: // a file does not match "path/", a submodule does
 			a = entry{}
 		case !inB:
 			b = entry{}
@@ -110,8 +106,8 @@ func (c *treeComparison) entry(path string, a, b entry, within bool, depth int) 
 	return nil
 }
 
-// selects reports whether what a path leads to is within the limits, and whether
-// a limit may be found below it.
+// selects reports whether an entry is within the limits, and whether a limit may match something
+// below it.
 func (c *treeComparison) selects(path string, mode git.Mode) (within, towards bool) {
 	if mode == 0 {
 		return false, false

@@ -13,31 +13,29 @@ import (
 	"github.com/repomcp/repomcp/internal/git/mailmap"
 )
 
-// DefaultFactsBytes keeps what walks need of about 400,000 commits, and where fifteen
-// paths lead to in each of them.
+// DefaultFactsBytes holds the data of about 400,000 commits for walks, with fifteen paths in each.
 const DefaultFactsBytes = 64 << 20
 
-// Facts remembers what walks have read: the dates, trees and parents of
-// commits, and where paths lead to in their trees. None of it ever changes, so
-// nothing in it grows old. Make one with [NewFacts] for all repositories; it
-// may be used by any number of goroutines. What was not used for long goes out; walks
-// that use it keep it.
+// Facts caches what walks have read: the dates, trees and parents of commits, and the entries of
+// paths in their trees. These never change, so entries do not expire. Use one [NewFacts] for all
+// repositories; it is safe for concurrent use. The least recently used entries are evicted; walks
+// that use an evicted entry keep it.
 type Facts struct {
-	known *lru.Cache[factKey, any] // an *ancestry, or a *trail where there is a path
+	known *lru.Cache[factKey, any] // an *ancestry, or a *trail if there is a path
 }
 
-// factKey has the repository too: it only sees what was read from itself.
+// factKey includes the repository: a repository sees only its own data.
 type factKey struct{ repository, path string }
 
-// factCost is what an ancestry or a trail of one folder takes, apart from its key.
+// factCost is the cost of an ancestry or a trail of one folder, without its key.
 const factCost = 1200
 
-// NewFacts makes an empty memory of so many bytes; 0 means [DefaultFactsBytes].
+// NewFacts returns an empty cache of so many bytes; 0 means [DefaultFactsBytes].
 func NewFacts(bytes int64) *Facts {
 	return &Facts{lru.New[factKey, any](cmp.Or(bytes, DefaultFactsBytes))}
 }
 
-// ancestry returns that of a repository.
+// ancestry returns the ancestry of a repository.
 func (f *Facts) ancestry(repository string) *ancestry {
 	a := &ancestry{
 		growing: f.growing(factKey{repository: repository}), parents: []uint32{0}, seed: maphash.MakeSeed(),
@@ -45,7 +43,7 @@ func (f *Facts) ancestry(repository string) *ancestry {
 	return f.known.GetOrPut(a.key, a, a.bytes).(*ancestry)
 }
 
-// trail returns that of a path in the commits of an ancestry.
+// trail returns the trail of a path in the commits of an ancestry.
 func (f *Facts) trail(a *ancestry, path string) *trail {
 	t := &trail{
 		growing: f.growing(factKey{a.key.repository, path}), ancestry: a,
@@ -54,7 +52,7 @@ func (f *Facts) trail(a *ancestry, path string) *trail {
 	if known := f.known.GetOrPut(t.key, t, t.bytes).(*trail); known.ancestry == a {
 		return known
 	}
-	f.known.Put(t.key, t, t.bytes) // the other's numbers are of one that went out
+	f.known.Put(t.key, t, t.bytes) // the other trail's numbers belong to an evicted ancestry
 	return t
 }
 
@@ -69,27 +67,27 @@ func (f *Facts) growing(key factKey) growing {
 	return growing{f, key, factCost + int64(len(key.repository)+len(key.path))}
 }
 
-// grow counts more bytes of a fact, which the growing is of.
+// grow adds to the cost of a fact, which embeds g.
 func (g *growing) grow(fact any, bytes int64) {
 	g.bytes += bytes
 	g.facts.known.Put(g.key, fact, g.bytes)
 }
 
-// source reads a repository for one walk. One goroutine may use it. It calls commits
-// by numbers: those of the commit-graph by their positions there, others by those of
-// the ancestry, which follow.
+// source reads a repository for one walk. It is used by one goroutine. Commits are numbered: those
+// of the commit-graph by their positions there, others by the numbers of the ancestry, which
+// follow.
 type source struct {
 	*git.Snapshot
 	ctx      context.Context
 	facts    *Facts
 	ancestry *ancestry
 	shallow  map[git.ID]bool
-	people   *mailmap.Map // nil for names as they are stored
+	people   *mailmap.Map // nil leaves names unchanged
 	claims   claims
-	trails   map[string]*trail // of the paths that were asked about
+	trails   map[string]*trail // by requested path
 
-	compared       map[[2]git.ID]bool // folders that are the same to git
-	openBytes      int                // of folders that are being compared
+	compared       map[[2]git.ID]bool // folders without a difference for git
+	openBytes      int                // of folders being compared
 	commits, trees []byte             // scratch
 }
 
@@ -107,7 +105,7 @@ func newSource(ctx context.Context, snapshot *git.Snapshot, facts *Facts) (*sour
 	}, nil
 }
 
-// number returns the number of a commit, which need not be there.
+// number returns the number of a commit, which need not exist.
 func (s *source) number(id git.ID) uint32 {
 	if at, ok := s.claims.find(id); ok {
 		return at
@@ -123,8 +121,8 @@ func (s *source) id(n uint32) git.ID {
 	return s.ancestry.id(n - s.claims.count())
 }
 
-// links returns what a walk needs of a commit, as the graph has it where that
-// has the commit. When the commit had to be read, raw is it, until the next call.
+// links returns the data of a commit, from the graph if possible. If the commit was read, raw
+// contains it until the next call.
 func (s *source) links(n uint32) (l links, raw []byte, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return links{}, nil, err
@@ -144,8 +142,7 @@ func (s *source) links(n uint32) (l links, raw []byte, err error) {
 	return l, raw, err
 }
 
-// stored returns what a walk needs as the commit itself has it. All numbers are those
-// of the ancestry.
+// stored returns the data from the commit itself. All numbers are those of the ancestry.
 func (s *source) stored(n uint32) (l links, raw []byte, err error) {
 	l, known := s.ancestry.recall(n)
 	if !known {
@@ -161,12 +158,12 @@ func (s *source) stored(n uint32) (l links, raw []byte, err error) {
 		l = s.ancestry.remember(n, read)
 	}
 	if len(s.shallow) > 0 && s.shallow[s.ancestry.id(n)] {
-		l.parents = nil // may change when more is fetched
+		l.parents = nil // a fetch may change them
 	}
 	return l, raw, nil
 }
 
-// commit reads all of a commit.
+// commit reads a complete commit.
 func (s *source) commit(id git.ID) (Commit, error) {
 	raw, err := s.RawCommit(id)
 	if errors.Is(err, git.ErrNotFound) {

@@ -9,7 +9,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// entry is what a path leads to in a tree; the zero entry is nothing.
+// entry is a tree's entry for a path; the zero entry means none.
 type entry struct {
 	mode git.Mode
 	id   git.ID
@@ -17,16 +17,15 @@ type entry struct {
 
 func entryOf(e git.StoredEntry) entry { return entry{e.Mode, e.ID} }
 
-// limit is a path that history is limited to, with the meaning of a literal
-// pathspec (gitglossary(7)): the file of that name, or all files of the
-// folder.
+// limit is a path that limits history, with the meaning of a literal pathspec (gitglossary(7)): the
+// file of that name, or all files of the folder.
 type limit struct {
 	path   string // without leading, double and final slashes; "" is everything
-	folder bool   // it ended in a slash: a file is not meant
+	folder bool   // it ended in a slash: matches no file
 }
 
-// parseLimit reads a path as a user writes it. The copy may be remembered long
-// after the request that it came with.
+// parseLimit parses a path as a user writes it. It copies the string, because caches may keep the
+// path longer than its request.
 func parseLimit(path string) (limit, error) {
 	if len(path) > MaxPathBytes {
 		return limit{}, fmt.Errorf("path of %d bytes: %w", len(path), git.ErrInvalid)
@@ -54,7 +53,7 @@ func parseLimits(paths []string) ([]limit, error) {
 	return limits, nil
 }
 
-// String returns the path as parseLimit reads it.
+// String returns the path in the form of parseLimit.
 func (l limit) String() string {
 	if l.folder {
 		return l.path + "/"
@@ -62,9 +61,9 @@ func (l limit) String() string {
 	return l.path
 }
 
-// sameTree reports whether two commits have the same files below all paths:
-// git-log(1), "History Simplification", calls a commit TREESAME then. Folders do not
-// count, so an empty one is nothing. Without the first commit there is nothing.
+// sameTree reports whether two commits have the same files below all paths: git-log(1), "History
+// Simplification", calls the commit TREESAME. Empty folders count as missing. A nil commit has no
+// files.
 func (s *source) sameTree(before *links, after links, limits []limit) (bool, error) {
 	if before != nil && before.tree == after.tree {
 		return true, nil
@@ -112,18 +111,15 @@ func (s *source) tree(id git.ID, buf []byte) (git.StoredTree, error) {
 	return tree, nil
 }
 
-// maxDepth bounds folders within folders that are compared, which a tree that
-// an attacker made could have without end.
+// maxDepth bounds nested folders in a comparison, because a hostile tree can nest without end.
 const maxDepth = 1000
 
-// maxOpenBytes bounds the folders, one inside the other, that are held at a
-// time.
+// maxOpenBytes bounds the nested folders that are in memory at a time.
 const maxOpenBytes = 256 << 20
 
 var errDeep = errors.New("folders are nested too deeply")
 
-// sameFiles reports whether two different entries are the same to git: neither
-// has files that the other has not.
+// sameFiles reports whether two different entries contain the same files, as git sees it.
 func (s *source) sameFiles(a, b entry, depth int) (bool, error) {
 	switch {
 	case a == b:
@@ -135,7 +131,7 @@ func (s *source) sameFiles(a, b entry, depth int) (bool, error) {
 	}
 	ids := [2]git.ID{a.id, b.id}
 	if s.compared[ids] {
-		return true, nil // a pair that differs ends everything
+		return true, nil // a differing pair ends the comparison
 	}
 	for pair, err := range s.differences(a, b) {
 		if err != nil {
@@ -151,8 +147,8 @@ func (s *source) sameFiles(a, b entry, depth int) (bool, error) {
 
 func isFile(e entry) bool { return e.mode != 0 && !e.mode.IsDir() }
 
-// differences are what is not the same in two folders, of which one may be nothing.
-// Both are in memory until the last of them.
+// differences yields the entries that differ in two folders, one of which may be missing. Both
+// folders stay in memory until the end.
 func (s *source) differences(a, b entry) iter.Seq2[git.TreePair, error] {
 	return func(yield func(git.TreePair, error) bool) {
 		left, err := s.folder(a)
@@ -183,7 +179,7 @@ func (s *source) differences(a, b entry) iter.Seq2[git.TreePair, error] {
 	}
 }
 
-// folder reads one; nothing has no entries.
+// folder reads a folder; the zero entry has no entries.
 func (s *source) folder(e entry) (git.StoredTree, error) {
 	if e.mode == 0 {
 		return git.StoredTree{}, nil

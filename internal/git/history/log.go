@@ -12,106 +12,94 @@ import (
 )
 
 const (
-	// DefaultPage is how many commits a page has when nobody says.
+	// DefaultPage is the default number of commits per page.
 	DefaultPage = 30
-	// MaxPage is the largest page: the commits of one are held in memory.
+	// MaxPage bounds the page size, because the commits of a page are in memory.
 	MaxPage = 1000
 	// MaxPageBytes ends a page early: messages of megabytes are rare, and hostile.
 	MaxPageBytes = 4 << 20
-	// MaxPaths bounds the paths of a log: each takes a look at each tree.
+	// MaxPaths bounds the paths of a log, because each is looked up in each tree.
 	MaxPaths = 100
 	// MaxPathBytes is the longest path that Linux and git can open.
 	MaxPathBytes = 4096
-	// DefaultMaxLooked is how many commits one call goes through to fill its
-	// page: a second or two of work, and more than most histories have.
+	// DefaultMaxLooked bounds the commits that one call examines for its page: a second or two of
+	// work, and more than most histories have.
 	DefaultMaxLooked = 100_000
-	// DefaultMaxCompared is how much of files one call reads to find commits by
-	// content: a few seconds of work.
+	// DefaultMaxCompared bounds the bytes of files that one call reads to find commits by content:
+	// a few seconds of work.
 	DefaultMaxCompared = 256 << 20
 )
 
-// LogOptions say which commits a log has. The zero value of all but Start
-// means no condition.
+// LogOptions select the commits of a log. Every field but Start is optional.
 type LogOptions struct {
-	// Start is the newest commit, one that [git.Snapshot.Resolve] returned. With a
-	// Cursor it is not looked at.
+	// Start is the newest commit, as [git.Snapshot.Resolve] returned it. A Cursor replaces it.
 	Start git.ID
-	// Base leaves out what it leads to: Base..Start. With Symmetric the log has
-	// what either leads to and not both: Base...Start. A Cursor knows it as well.
+	// Base excludes its ancestors: Base..Start. Symmetric selects what exactly one of both reaches:
+	// Base...Start. A Cursor includes both.
 	Base      git.ID
 	Symmetric bool
-	// Paths are files and folders, relative to the root, taken literally:
-	// commits that change none of them are left out, and so are side branches
-	// that do not matter for them (git-log(1), History Simplification, default
-	// mode). A final slash means the folder only.
+	// Paths are literal names of files and folders, relative to the root. They exclude commits that
+	// change none of them, and side branches that do not matter for them (git-log(1), History
+	// Simplification, default mode). A final slash matches only the folder.
 	Paths []string
-	// Author is looked for in "NAME <EMAIL>", in either case.
+	// Author is searched in "NAME <EMAIL>", ignoring case.
 	Author string
-	// Message matches a line of the message, as git log --grep has it.
+	// Message matches a line of the message, as git log --grep does.
 	Message *regexp.Regexp
-	// Pickaxe is a text, and the log has the commits that change how often it
-	// occurs in a file: git log -S. PickaxeLines matches a line that a commit
-	// adds or deletes: git log -G. Merges are shown with FirstParent only. There
-	// is neither of them with Follow, and not both at once.
+	// Pickaxe is a string; it selects commits that change its number of occurrences in a file: git
+	// log -S. PickaxeLines selects commits that add or delete a matching line: git log -G. Both
+	// show merges only with FirstParent. They exclude each other and Follow.
 	Pickaxe      string
 	PickaxeLines *regexp.Regexp
-	// Mailmap says what people are called; nil leaves names as they are.
+	// Mailmap maps people to their names; nil leaves names unchanged.
 	Mailmap *mailmap.Map
-	// Since and Until bound the committer's date, both included. As for git, an
-	// older commit also hides what only it leads to.
+	// Since and Until bound the committer's date, inclusive. As in git, an older commit also hides
+	// commits that only it reaches.
 	Since, Until time.Time
-	// Follow goes on under its old name where a file was renamed, or copied from
-	// another. It takes exactly one path. As for git, merges are not shown, unless
-	// with FirstParent; and a rename by another Author, or after Until, goes
-	// unnoticed.
+	// Follow continues with the old name of a renamed file, or with the origin of a copied one. It
+	// requires exactly one path. As in git, merges are shown only with FirstParent, and a rename by
+	// another Author, or after Until, is not followed.
 	Follow bool
-	// FirstParent follows of merges the first parent alone.
+	// FirstParent follows only the first parent of merges.
 	FirstParent bool
 
-	// Skip leaves out so many commits of those that are selected, of those that
-	// follow the Cursor if there is one.
+	// Skip omits so many of the selected commits, counted after the Cursor if there is one.
 	Skip int
-	// Limit is the size of the page, at most [MaxPage]; 0 is [DefaultPage].
+	// Limit is the page size, at most [MaxPage]; 0 means [DefaultPage].
 	Limit int
-	// Cursor goes on after a page: its [LogPage.Next]. All options that select
-	// commits have to be the same.
+	// Cursor continues after a page: its [LogPage.Next]. All options that select commits must be
+	// the same.
 	Cursor string
-	// MaxLooked is how many commits are gone through at most;
-	// 0 is [DefaultMaxLooked]. Of a range, all commits are gone through first to
-	// know which they are.
+	// MaxLooked bounds the examined commits; 0 means [DefaultMaxLooked]. A range examines all of
+	// its commits first, to determine which these are.
 	MaxLooked int
-	// MaxCompared is how many bytes of files are read for Pickaxe and
-	// PickaxeLines, before the commit after which the page stops;
-	// 0 is [DefaultMaxCompared].
+	// MaxCompared bounds the bytes of files that Pickaxe and PickaxeLines read: the page stops
+	// after the commit that exceeds it. 0 means [DefaultMaxCompared].
 	MaxCompared int64
 }
 
 // LogPage is a part of a log.
 type LogPage struct {
 	Commits []Commit
-	// Paths are what the file was called in each of the commits, with Follow.
+	// Paths are the names of the file in each of the commits, with Follow.
 	Paths []string
-	// Next is the cursor of the page after this one, which may turn out to be
-	// empty; "" when history has ended.
+	// Next is the cursor of the next page, which may be empty; "" at the end of history.
 	Next string
-	// Looked is how many commits the call went through.
+	// Looked is the number of commits that the call examined.
 	Looked int
-	// Stopped says that the page is not full because Looked or the compared bytes
-	// have reached their maximum, or the commits [MaxPageBytes]. Next goes on
-	// from there.
+	// Stopped reports that the page is incomplete because of MaxLooked, MaxCompared or
+	// [MaxPageBytes]. Next continues there.
 	Stopped bool
-	// Unsearched is how many commits have files that Pickaxe or PickaxeLines did
-	// not look into, since they, or the list of them, are too large.
+	// Unsearched is the number of commits with files that Pickaxe or PickaxeLines skipped, because
+	// the files or their list are too large.
 	Unsearched int
 }
 
-// Log lists commits, the newest first: those that `git log` shows, in its
-// order. Pages that follow one another by cursor, or by Skip, are parts of the
-// same list whatever happens to the branches meanwhile.
+// Log lists commits, newest first: those that `git log` shows, in its order. Consecutive pages, by
+// cursor or by Skip, are parts of the same list whatever happens to the branches meanwhile.
 //
-// Options that make no sense are [git.ErrInvalid], a cursor whose start is
-// served no longer is [git.ErrNotFound], and history beyond all limits
-// [git.ErrTooLarge].
+// Inconsistent options are [git.ErrInvalid], a cursor whose start is not served any more is
+// [git.ErrNotFound], and history beyond all limits [git.ErrTooLarge].
 func Log(ctx context.Context, snapshot *git.Snapshot, facts *Facts, options LogOptions) (LogPage, error) {
 	limits, err := options.check()
 	if err != nil {
@@ -131,7 +119,7 @@ func Log(ctx context.Context, snapshot *git.Snapshot, facts *Facts, options LogO
 	})
 }
 
-// check fills in defaults and refuses what makes no sense.
+// check sets defaults and refuses inconsistent options.
 func (o *LogOptions) check() ([]limit, error) {
 	switch {
 	case o.Limit < 0 || o.Limit > MaxPage:
@@ -151,7 +139,7 @@ func (o *LogOptions) check() ([]limit, error) {
 	return parseLimits(o.Paths)
 }
 
-// page collects commits until there are enough.
+// page collects the commits of a page.
 func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 	end, bytes := at.looked+o.MaxLooked, 0
 	for at.skip += o.Skip; len(page.Commits) < o.Limit; {

@@ -9,8 +9,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/mailmap"
 )
 
-// matcher looks for an author as `git log -i -F --author` does, and for lines of
-// the message as `git log --grep` does.
+// matcher matches authors as `git log -i -F --author` does, and lines of the message as `git log
+// --grep` does.
 type matcher struct {
 	author  string // folded
 	message *regexp.Regexp
@@ -21,7 +21,7 @@ func newMatcher(o LogOptions) matcher {
 	return matcher{author: fold(o.Author), message: o.Message, people: o.Mailmap}
 }
 
-// isSet reports whether there is something to look for.
+// isSet reports whether there is a condition.
 func (m matcher) isSet() bool { return m.author != "" || m.message != nil }
 
 func (m matcher) match(raw []byte) answer {
@@ -46,7 +46,7 @@ func (m matcher) byAuthor(header string) bool {
 	return false
 }
 
-// mappedAuthor returns a person's line up to the date, with the mailmap applied.
+// mappedAuthor returns an author line up to the date, with the mailmap applied.
 func (m matcher) mappedAuthor(who string) string {
 	stored := parsePerson(who)
 	name, email := m.people.Lookup(stored.Name, stored.Email)
@@ -72,9 +72,8 @@ func (m matcher) inMessage(message string) bool {
 	return false
 }
 
-// fold makes texts equal that differ in case only: each letter becomes the
-// smallest of those that are the same to Unicode's simple folding. Bytes that are
-// no UTF-8 stay.
+// fold makes strings equal that differ only in case: each letter becomes the smallest of those that
+// Unicode's simple folding equates. Invalid UTF-8 stays.
 func fold(s string) string {
 	folded := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {

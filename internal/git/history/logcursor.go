@@ -13,28 +13,27 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// position is a place in a log: a start and how many commits the walk from
-// there has gone through. The walk is made again from the start, which is
-// quick by what [Facts] remembers: so a cursor needs no memory of a server, and is
-// right when commits are dated wrongly.
+// position is a place in a log: a start, and the number of commits that the walk from there has
+// examined. The walk is repeated from the start, which is fast thanks to [Facts]. So a cursor needs
+// no memory in the server, and is right even for wrongly dated commits.
 type position struct {
 	start     git.ID
-	base      git.ID // zero without one
+	base      git.ID // zero if there is none
 	symmetric bool
 	looked    int
-	// skip is how many more commits are to be left out there.
+	// skip is the number of further commits to omit.
 	skip int
-	// followed is the name there of the file that is followed.
+	// followed is the current name of the followed file.
 	followed string
 }
 
-// What a cursor begins with: whether a base follows its start.
+// First byte of a cursor: whether a base follows its start.
 const (
 	cursorPlain  = 1
 	cursorRanged = 2
 )
 
-// digestBytes are enough to notice that options were changed by mistake.
+// digestBytes suffice to detect accidental changes of options.
 const digestBytes = 6
 
 // digest identifies the options that select the commits of a log.
@@ -44,13 +43,13 @@ func (o *LogOptions) digest() []byte {
 		patternOf(o.Message), o.Pickaxe, patternOf(o.PickaxeLines), o.Mailmap != nil, o.Symmetric,
 	})
 	if err != nil {
-		panic("history: internal error: " + err.Error()) // strings and numbers
+		panic("history: internal error: " + err.Error()) // strings and numbers cannot fail
 	}
 	sum := sha256.Sum256(text)
 	return sum[:digestBytes]
 }
 
-// cursor writes a position.
+// cursor encodes a position.
 func (o *LogOptions) cursor(at position) string {
 	b := append([]byte{cursorPlain}, o.digest()...)
 	b = append(b, at.start[:]...)
@@ -63,8 +62,8 @@ func (o *LogOptions) cursor(at position) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, at.followed...))
 }
 
-// position reads the cursor, or begins at the start. Cursors come from clients,
-// so what they name is resolved like any other revision.
+// position decodes the cursor, or begins at the start. Cursors come from clients, so their commits
+// are resolved like any other revision.
 func (o *LogOptions) position(ctx context.Context, snapshot *git.Snapshot) (position, error) {
 	if o.Cursor == "" {
 		return position{start: o.Start, base: o.Base, symmetric: o.Symmetric}, nil

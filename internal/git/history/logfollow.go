@@ -6,9 +6,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// changesFollowedFile reports whether a commit changes the file that is followed, and finds
-// its older name when the commit is the first to have it: --follow of git-log(1).
-// There is one name at a time, whatever branch the walk is on.
+// changesFollowedFile reports whether a commit changes the followed file. If the commit created the
+// file, it finds the older name: --follow of git-log(1). There is one name at a time for all
+// branches of the walk.
 func (w *walk) changesFollowedFile(before *links, after links) (bool, error) {
 	if same, err := w.source.sameAt(before, after, w.followed); err != nil || same {
 		return false, err
@@ -29,13 +29,11 @@ func (w *walk) changesFollowedFile(before *links, after links) (bool, error) {
 	return true, err
 }
 
-// maxRenameFiles bounds the files among which the origin of one is looked for,
-// at some 200 bytes each.
+// maxRenameFiles bounds the candidates for the origin of a file, at some 200 bytes each.
 const maxRenameFiles = 200_000
 
-// renamedFrom finds the file of one tree that became the file at a path of another,
-// as git does for `git diff -M` when it is interested in that file only; "" when
-// there is none, or when so many files were deleted that it is not looked for.
+// renamedFrom finds the file of one tree that was renamed to a path of another, as `git diff -M`
+// does for that path alone. It returns "" if there is none, or if too many files were deleted.
 func (s *source) renamedFrom(from, to git.ID, path string) (string, entry, error) {
 	files, err := s.candidates(from, to, func(f FileChange) bool {
 		return f.Status == Deleted || f.Status == Added && f.NewPath == path
@@ -46,9 +44,8 @@ func (s *source) renamedFrom(from, to git.ID, path string) (string, entry, error
 	return s.originOf(files, path, false)
 }
 
-// copiedFrom returns the same for `git diff --find-copies-harder`, where any file
-// may be the origin. In a tree that has too many files, only those that were changed are
-// looked at.
+// copiedFrom does the same as `git diff --find-copies-harder`, where any file may be the origin. In
+// a tree with too many files, only changed ones are candidates.
 func (s *source) copiedFrom(from, to git.ID, path string) (string, error) {
 	if from.IsZero() {
 		return "", nil
@@ -84,7 +81,7 @@ func (s *source) copiedFrom(from, to git.ID, path string) (string, error) {
 	return path, err
 }
 
-// candidates lists what differs between two trees; nothing where that is too much.
+// candidates lists the differences of two trees; none if there are too many.
 func (s *source) candidates(from, to git.ID, only func(FileChange) bool) ([]FileChange, error) {
 	c := treeComparison{source: s, mostFiles: maxRenameFiles, mostFolders: maxComparedFolders, only: only}
 	err := c.folder("", treeOf(from), treeOf(to), true, 0)

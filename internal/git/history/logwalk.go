@@ -8,20 +8,18 @@ import (
 	"github.com/repomcp/repomcp/internal/git/newest"
 )
 
-// maxHistory bounds the commits that a walk remembers as seen: three times those of
-// Linux, some 300 MiB.
+// maxHistory bounds the visited commits of a walk: three times those of Linux, some 300 MiB.
 const maxHistory = 4_000_000
 
-// walk goes through history in the order that git-log(1), "Commit Ordering",
-// calls the default, without looking at all of it first: the newest commit is taken
-// from a queue by date, and its parents are added.
+// walk visits history in the default order of git-log(1), "Commit Ordering", without reading all of
+// it first: it takes the newest commit from a queue by date, and adds its parents.
 //
-// There is one start and nothing that is excluded, so that wrong clocks change the
-// order and never the selection. A range is looked at as a whole, see span.
+// There is one start and no exclusion, so that wrong clocks change the order but never the
+// selection. A range is examined completely; see span.
 type walk struct {
 	source *source
 	limits []limit
-	// With follow the limit is another one, and it changes.
+	// With follow, the limit changes during the walk.
 	follow   bool
 	followed limit
 
@@ -30,11 +28,11 @@ type walk struct {
 	since       uint64 // 0 for none
 	until       uint64
 	firstParent bool // parents only
-	resumeAt    int  // commits that earlier pages dealt with
+	resumeAt    int  // commits that earlier pages handled
 
 	queue  newest.Queue[*step]
 	seen   numberSet
-	ranged []*visit // what is left of a range
+	ranged []*visit // remaining commits of a range
 	looked int
 }
 
@@ -54,19 +52,18 @@ func (s *numberSet) has(n uint32) bool {
 	return int(n/64) < len(s.words) && s.words[n/64]>>(n%64)&1 == 1
 }
 
-// add adds a number that the set does not have.
 func (s *numberSet) add(n uint32) {
 	s.words = extended(s.words, n/64)
 	s.words[n/64] |= 1 << (n % 64)
 	s.count++
 }
 
-// extended returns a list that has a place of that number.
+// extended returns a list with an element n.
 func extended[T any](list []T, n uint32) []T {
 	return append(list, make([]T, max(int(n)+1-len(list), 0))...)
 }
 
-// answer is what is known of a condition.
+// answer is the state of a condition.
 type answer int8
 
 const (
@@ -98,7 +95,7 @@ func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 // noDate is after all dates.
 const noDate = ^uint64(0)
 
-// push adds a commit that was not seen before.
+// push queues a commit unless it was seen before.
 func (w *walk) push(n uint32) error {
 	if w.seen.has(n) {
 		return nil
@@ -119,7 +116,7 @@ func (w *walk) push(n uint32) error {
 	return nil
 }
 
-// begin queues what the walk begins with.
+// begin queues the start.
 func (w *walk) begin(at position) error {
 	start := w.source.number(at.start)
 	if err := w.source.confirm(start); err != nil {
@@ -142,18 +139,17 @@ func (w *walk) begin(at position) error {
 	return w.span([]uint32{base, start}, bases)
 }
 
-// ended reports whether there are no more commits to look at.
 func (w *walk) ended() bool { return w.queue.Len() == 0 && len(w.ranged) == 0 }
 
-// next returns the next commit of the log. It is not ok when history has ended,
-// when so many commits have been looked at, or when so much was compared.
+// next returns the next commit of the log. ok is false at the end of history, or at a limit of
+// examined commits or compared bytes.
 func (w *walk) next(end int) (id git.ID, ok bool, err error) {
 	for !w.ended() && w.looked < end && w.pickaxe.left > 0 {
 		s, same, err := w.step()
 		if err != nil {
 			return git.ID{}, false, err
 		}
-		// Of what earlier pages dealt with only the way counts.
+		// Commits of earlier pages only matter for the path of the walk.
 		if s == nil || w.looked <= w.resumeAt || same || s.links.date > w.until {
 			continue
 		}
@@ -165,8 +161,8 @@ func (w *walk) next(end int) (id git.ID, ok bool, err error) {
 	return git.ID{}, false, nil
 }
 
-// step takes the next commit, none when it is too old, and says whether it changes
-// none of the paths.
+// step takes the next commit, nil if it is too old, and reports whether it changes none of the
+// paths.
 func (w *walk) step() (s *step, same bool, err error) {
 	w.looked++
 	if len(w.ranged) > 0 {
@@ -176,14 +172,14 @@ func (w *walk) step() (s *step, same bool, err error) {
 	}
 	s = w.queue.Pop()
 	if s.links.date < w.since {
-		return nil, false, nil // and nothing before it, by this way
+		return nil, false, nil // its ancestors are not queued
 	}
 	same, err = w.advance(s, w.looked <= w.resumeAt)
 	return s, same, err
 }
 
-// selects reports whether a commit is to be shown, the cheapest question first.
-// What looks into files compares a merge with its first parent or not at all.
+// selects reports whether a commit is shown; cheap conditions come first. Content searches compare
+// a merge with its first parent or not at all.
 func (w *walk) selects(s *step) (shown bool, err error) {
 	shown, err = w.matches(s)
 	if !shown || !w.follow && !w.pickaxe.isSet() {
@@ -202,8 +198,8 @@ func (w *walk) selects(s *step) (shown bool, err error) {
 	return w.passesPickaxe(before.root(), s.links.tree)
 }
 
-// advance queues the parents that matter, and reports whether the commit changes
-// none of the paths. wayOnly says that this is not of interest.
+// advance queues the relevant parents, and reports whether the commit changes none of the paths.
+// wayOnly means that the caller does not need the latter.
 func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 	parents := s.links.parents
 	if len(w.limits) > 0 && (!wayOnly || len(parents) > 1) {
@@ -223,10 +219,9 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 	return same, nil
 }
 
-// simplify follows git-log(1), History Simplification: a commit that is the same as
-// one of its parents, for the paths, leads to that parent only. That parent has to
-// be relevant. Others neither stand for the commit nor make it one to show, unless
-// all are such.
+// simplify implements git-log(1), History Simplification: a commit with the same files as a
+// relevant parent, below the paths, leads only to that parent. Irrelevant parents neither replace
+// the commit nor make it visible, unless all parents are irrelevant.
 func (w *walk) simplify(s *step, relevant func(uint32) (bool, error)) (same bool, rest []uint32, err error) {
 	l := s.links
 	unchanged := !slices.ContainsFunc(w.limits, func(limit limit) bool {
@@ -274,7 +269,7 @@ func (w *walk) simplify(s *step, relevant func(uint32) (bool, error)) (same bool
 	return !relevantDiffers && (someRelevant || !differs), l.parents, nil
 }
 
-// matches reports whether the commit's author and message fit.
+// matches reports whether the commit's author and message match.
 func (w *walk) matches(s *step) (bool, error) {
 	if !w.matcher.isSet() {
 		return true, nil

@@ -12,21 +12,19 @@ import (
 	"github.com/repomcp/repomcp/internal/git/newest"
 )
 
-// maxPainted bounds the commits that a search for common ancestors remembers,
-// some 100 bytes each: more than Linux has.
+// maxPainted bounds the commits that a search for common ancestors remembers, some 100 bytes each:
+// more than Linux has.
 const maxPainted = 2_000_000
 
-// settleSteps is for how many commits a count goes on after it seems to be
-// done: clocks that were wrong may have hidden something. git goes on for five.
+// settleSteps is the number of commits that a count continues after its apparent end, because wrong
+// clocks may have hidden some. git continues for five.
 const settleSteps = 1000
 
-// MergeBases lists the best common ancestors of two commits: those that are
-// not ancestors of other common ones, the newest first, as
-// `git merge-base --all` does. There are none when the histories have nothing
-// in common, and several after merges that crossed.
+// MergeBases lists the best common ancestors of two commits, newest first: those that are not
+// ancestors of other common ones, as `git merge-base --all` does. There are none for unrelated
+// histories, and several after criss-cross merges.
 //
-// Of several that were committed in the same second another one may come first
-// when there is a commit-graph file, for git as here.
+// The order of bases committed in the same second may depend on a commit-graph file, as in git.
 func MergeBases(ctx context.Context, snapshot *git.Snapshot, facts *Facts, a, b git.ID) ([]git.ID, error) {
 	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]git.ID, error) {
 		one, other := s.number(a), s.number(b)
@@ -54,8 +52,8 @@ func (s *source) mergeBases(a, b uint32) ([]uint32, error) {
 	return s.independent(bases)
 }
 
-// MergeBase returns the commit that `git diff A...B` compares b with: the first of
-// the best common ancestors. It is [git.ErrNotFound] when there are none.
+// MergeBase returns the commit that `git diff A...B` compares b with: the first of the best common
+// ancestors. It is [git.ErrNotFound] if there are none.
 func MergeBase(ctx context.Context, snapshot *git.Snapshot, facts *Facts, a, b git.ID) (git.ID, error) {
 	bases, err := MergeBases(ctx, snapshot, facts, a, b)
 	if err != nil {
@@ -67,8 +65,8 @@ func MergeBase(ctx context.Context, snapshot *git.Snapshot, facts *Facts, a, b g
 	return bases[0], nil
 }
 
-// AheadBehind counts the commits that head has and base has not, and the other
-// way round, as `git rev-list --left-right --count HEAD...BASE` does.
+// AheadBehind counts the commits that head has and base lacks, and vice versa, as `git rev-list
+// --left-right --count HEAD...BASE` does.
 func AheadBehind(
 	ctx context.Context, snapshot *git.Snapshot, facts *Facts, base, head git.ID,
 ) (ahead, behind int, err error) {
@@ -101,25 +99,25 @@ func (s *source) aheadBehind(base, head uint32) (counts [2]int, err error) {
 	return counts, nil
 }
 
-// marks say from where a commit was reached.
+// marks record the sides from which a commit was reached.
 type marks uint8
 
 const (
 	left  marks = 1 << iota
-	right       // from one of the others
+	right       // from one of the other commits
 	stale       // from a commit that was reached from both sides
 	shared
 )
 
-// painter spreads marks from commits to their ancestors, the newest first, for the
-// answers of git-merge-base(1).
+// painter propagates marks from commits to their ancestors, newest first, for the answers of
+// git-merge-base(1).
 type painter struct {
 	source *source
-	marks  []marks // by the numbers of commits
-	queued []uint8 // that many times: at most once for each mark
-	met    int     // commits with marks that are not in the graph
+	marks  []marks // by the number of the commit
+	queued []uint8 // how often: at most once for each mark
+	met    int     // marked commits outside of the graph
 	queue  newest.Queue[uint32]
-	fresh  int // how many in the queue are not stale
+	fresh  int // number of queued commits that are not stale
 	common []uint32
 }
 
@@ -137,7 +135,7 @@ func (p *painter) start(m marks, numbers ...uint32) error {
 	return nil
 }
 
-// date returns the date of a commit, which is read where the graph does not have it.
+// date returns the date of a commit, from the graph if possible.
 func (p *painter) date(n uint32) (uint64, error) {
 	if p.source.claims.has(n) {
 		return p.source.claims.graph.Date(n), nil
@@ -146,8 +144,7 @@ func (p *painter) date(n uint32) (uint64, error) {
 	return found.date, err
 }
 
-// generation orders the queue; where the graph's are not good enough it is the same
-// of all.
+// generation orders the queue; it is constant if the graph's generations are unusable.
 func (p *painter) generation(n uint32) uint64 {
 	switch {
 	case !p.source.claims.ordered():
@@ -159,7 +156,7 @@ func (p *painter) generation(n uint32) uint64 {
 	}
 }
 
-// marksOf returns the marks of a commit, none of one that was not met.
+// marksOf returns the marks of a commit, none if it was not visited.
 func (p *painter) marksOf(n uint32) marks {
 	if int(n) >= len(p.marks) {
 		return 0
@@ -167,7 +164,7 @@ func (p *painter) marksOf(n uint32) marks {
 	return p.marks[n]
 }
 
-// mark adds marks to a commit and queues it, so that its ancestors get them.
+// mark adds marks to a commit and queues it, so that its ancestors inherit them.
 func (p *painter) mark(n uint32, m marks) error {
 	date, err := p.date(n)
 	if err != nil {
@@ -231,8 +228,8 @@ func (p *painter) markParent(parent uint32, m marks) error {
 	return p.mark(parent, m)
 }
 
-// settle goes on until every commit that only one side has must have been met: by
-// generations, at once when only ancestors of common ones are left.
+// settle continues until every commit of only one side must have been visited. With generations,
+// that is once only ancestors of common commits are left.
 func (p *painter) settle() error {
 	if p.source.claims.ordered() {
 		return p.spread()
@@ -254,8 +251,8 @@ func (p *painter) settle() error {
 	return nil
 }
 
-// paint marks the ancestors of one commit and of others, until only ancestors
-// of common ones are left.
+// paint marks the ancestors of one commit and of others, until only ancestors of common commits are
+// left.
 func (s *source) paint(one uint32, others ...uint32) (*painter, error) {
 	p := newPainter(s)
 	if err := errors.Join(p.start(left, one), p.start(right, others...)); err != nil {
@@ -264,7 +261,7 @@ func (s *source) paint(one uint32, others ...uint32) (*painter, error) {
 	return p, p.spread()
 }
 
-// spread goes on until only ancestors of common commits are left.
+// spread continues until only ancestors of common commits are left.
 func (p *painter) spread() error {
 	for p.fresh > 0 {
 		if _, err := p.step(); err != nil {
@@ -274,8 +271,7 @@ func (p *painter) spread() error {
 	return nil
 }
 
-// commonAncestors finds common ancestors of two commits, among them all of the
-// best, the newest first.
+// commonAncestors finds common ancestors of two commits, including all of the best, newest first.
 func (s *source) commonAncestors(a, b uint32) ([]uint32, error) {
 	p, err := s.paint(a, b)
 	if err != nil {
@@ -292,8 +288,8 @@ func (s *source) commonAncestors(a, b uint32) ([]uint32, error) {
 	return bases, nil
 }
 
-// independent leaves out commits that others of the list lead to: clocks that
-// were wrong can let the search find them.
+// independent removes ancestors of other commits in the list, which the search may return after
+// wrong clocks.
 func (s *source) independent(list []uint32) ([]uint32, error) {
 	if len(list) < 2 {
 		return list, nil

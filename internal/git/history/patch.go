@@ -14,67 +14,63 @@ import (
 )
 
 const (
-	// DefaultContext is how many unchanged lines git shows around a change.
+	// DefaultContext is git's default number of context lines.
 	DefaultContext = 3
-	// DefaultMaxPatchBytes is the largest file whose lines are compared, as
-	// git's core.bigFileThreshold is with 512 MiB.
+	// DefaultMaxPatchBytes bounds files that are compared by line, like git's core.bigFileThreshold
+	// of 512 MiB.
 	DefaultMaxPatchBytes = 32 << 20
-	// MaxPatchLines is the most lines that a file may have to be compared: a
-	// comparison holds some 80 bytes for each in memory.
+	// MaxPatchLines bounds the lines of a file to compare: a comparison takes some 80 bytes of
+	// memory per line.
 	MaxPatchLines = 1_000_000
-	// peekBytes is from which size on the beginning of a file is looked at
-	// before the whole is read: it may be binary.
+	// peekBytes is the size from which a file's beginning is read first, to detect binary files.
 	peekBytes = 256 << 10
 )
 
-// PatchOptions say how patches are written.
+// PatchOptions define the form of patches.
 type PatchOptions struct {
-	// Context is how many unchanged lines are shown around a change. git shows
-	// [DefaultContext]; 0 shows none.
+	// Context is the number of context lines. git's default is [DefaultContext]; 0 shows none.
 	Context int
-	// MaxBytes is the largest file whose lines are compared; 0 means
-	// [DefaultMaxPatchBytes].
+	// MaxBytes bounds files that are compared by line; 0 means [DefaultMaxPatchBytes].
 	MaxBytes int64
 }
 
-// FileStat says how much of a file changed.
+// FileStat is the extent of a file's change.
 type FileStat struct {
-	Added, Deleted int // lines; none of a binary file
-	// Binary says that git shows no lines: there is a NUL near the beginning of
-	// one of the two contents, or TooLarge.
+	Added, Deleted int // lines; 0 for a binary file
+	// Binary reports that git shows no lines: one of the contents has a NUL near its beginning, or
+	// the file is TooLarge.
 	Binary bool
-	// TooLarge says that the file is above the limits of what is compared.
+	// TooLarge reports that the file exceeds the limits of comparison.
 	TooLarge bool
-	// OldSize and NewSize are in bytes; 0 for what is not there, and of files
-	// that were renamed or changed their mode alone.
+	// OldSize and NewSize are in bytes; 0 for a missing file, and for a pure rename or change of
+	// mode.
 	OldSize, NewSize int64
 }
 
-// Differ compares the contents of files. It reads one file at a time and holds
-// it in memory; one goroutine may use it.
+// Differ compares the contents of files. It holds one file at a time in memory, and is used by one
+// goroutine.
 type Differ struct {
 	snapshot *git.Snapshot
 	options  PatchOptions
 	old, new []byte // scratch
 }
 
-// NewDiffer makes a Differ. The snapshot must stay open.
+// NewDiffer returns a Differ. The snapshot must stay open.
 func NewDiffer(snapshot *git.Snapshot, o PatchOptions) *Differ {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxPatchBytes)
 	o.Context = max(o.Context, 0)
 	return &Differ{snapshot: snapshot, options: o}
 }
 
-// Stat returns how much of a file changed, as git diff --numstat does. Errors are
-// [git.ErrCorrupt], those of the disk, or the context's.
+// Stat counts a file's changed lines, as git diff --numstat does. Errors are [git.ErrCorrupt],
+// those of the disk, or the context's.
 func (d *Differ) Stat(ctx context.Context, c FileChange) (FileStat, error) {
 	stat, _, err := d.compare(ctx, c)
 	return stat, err
 }
 
-// Patch writes what became of a file in the form of git diff, and returns how
-// much changed. Of a file that is too large it says only that it differs, as if
-// it were binary. Errors are those of Stat and the writer's.
+// Patch writes a file's change in the form of git diff, and returns its extent. A file that is too
+// large is shown as a binary one. Errors are those of Stat and the writer's.
 func (d *Differ) Patch(ctx context.Context, w io.Writer, c FileChange) (FileStat, error) {
 	out := bufio.NewWriter(w)
 	stat, changes, err := d.compare(ctx, c)
@@ -128,18 +124,17 @@ func (d *Differ) compare(ctx context.Context, c FileChange) (stat FileStat, chan
 	return stat, nil, nil
 }
 
-// shape says how a content can be shown.
+// shape is the form in which a content can be shown.
 type shape int
 
 const (
 	lines  shape = iota
 	opaque       // binary
-	large        // not looked at
+	large        // not read
 )
 
-// content reads one side of a change into buf, if it has lines and the caller
-// wants more than to know that. Nothing is an empty text; a submodule is a line
-// that names its commit.
+// content reads one side of a change into buf, unless it has no lines or the caller only needs the
+// shape. A missing file is empty; a submodule is a line that names its commit.
 func (d *Differ) content(
 	ctx context.Context, mode git.Mode, id git.ID, buf *[]byte, shapeOnly bool,
 ) (size int64, _ shape, err error) {
@@ -175,12 +170,12 @@ func (d *Differ) content(
 	}
 }
 
-// appendSubmodule appends what git shows instead of a content.
+// appendSubmodule appends git's line for a submodule.
 func appendSubmodule(buf []byte, id git.ID) []byte {
 	return fmt.Appendf(buf, "Subproject commit %s\n", id)
 }
 
-// peek looks at the beginning of a file.
+// peek reads the beginning of a file.
 func (d *Differ) peek(ctx context.Context, id git.ID, buf *[]byte) (_ shape, err error) {
 	blob, err := d.snapshot.Blob(ctx, id)
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
-// writeHeader writes what comes before the hunks: the paths, and the
-// extended header lines of git-diff(1), "Generating patch text with -p", for all
-// that changed besides the content.
+// writeHeader writes the lines before the hunks: the paths, and the extended header lines of
+// git-diff(1), "Generating patch text with -p", for all changes other than content.
 func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
 	h := append(out.AvailableBuffer(), "diff --git "...)
 	h = quoting.AppendPath(h, "a/", c.OldPath)
@@ -39,11 +38,10 @@ func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
 	return err
 }
 
-// moves are the words for files that came from others.
+// moves are git's words for renamed and copied files.
 var moves = map[Status]string{Renamed: "rename", Copied: "copy"}
 
-// appendIndex writes the ids of both contents when they differ, and the mode
-// when it is the same.
+// appendIndex writes the ids of both contents if they differ, and the mode if it is unchanged.
 func (d *Differ) appendIndex(h []byte, c FileChange) ([]byte, error) {
 	if c.OldID == c.NewID {
 		return h, nil
@@ -63,11 +61,10 @@ func (d *Differ) appendIndex(h []byte, c FileChange) ([]byte, error) {
 	return append(h, '\n'), nil
 }
 
-// automatic asks for abbreviations of git's default length.
+// automatic selects git's default length of abbreviations.
 const automatic = -1
 
-// tabAfter ends a path that has a space, for programs that would take what
-// follows the space for a date.
+// tabAfter ends a path with a space, because some programs would parse the rest as a date.
 func tabAfter(path string) string {
 	if strings.Contains(path, " ") {
 		return "\t"

@@ -9,20 +9,19 @@ import (
 	"github.com/repomcp/repomcp/internal/git/diff"
 )
 
-// maxCounted bounds the files of which it is remembered how often they have the
-// text: what one commit has before, the next to be looked at has after.
+// maxCounted bounds the cached counts of occurrences: the content before one commit is the content
+// after the next one to be examined.
 const maxCounted = 50_000
 
-// pickaxe looks for commits by what they change in files, as git-log(1) describes
-// -S and -G.
+// pickaxe finds commits by their changes in files, as git-log(1) describes for -S and -G.
 type pickaxe struct {
 	text  []byte         // -S
 	lines *regexp.Regexp // -G
 
-	left     int64 // bytes that may still be read
+	left     int64 // remaining bytes to read
 	counted  map[git.ID]int
-	partial  int  // commits that were not looked into as a whole
-	skipped  bool // something in this commit was not looked into
+	partial  int  // commits that were not searched completely
+	skipped  bool // part of the current commit was not searched
 	old, new []byte
 }
 
@@ -32,10 +31,9 @@ func newPickaxe(o LogOptions) pickaxe {
 	}
 }
 
-// isSet reports whether there is something to look for.
 func (p *pickaxe) isSet() bool { return len(p.text) > 0 || p.lines != nil }
 
-// passesPickaxe reports whether a commit changes what the pickaxe looks for.
+// passesPickaxe reports whether a commit matches the pickaxe.
 func (w *walk) passesPickaxe(before, after git.ID) (bool, error) {
 	var o CompareOptions
 	for _, limit := range w.limits {
@@ -56,9 +54,8 @@ func (w *walk) passesPickaxe(before, after git.ID) (bool, error) {
 	return found, err
 }
 
-// findsIn looks into the files that a commit changes. What it adds and deletes may be
-// a file that it renames, which is only of interest when that has what is looked
-// for.
+// findsIn searches the files that a commit changes. Added and deleted files may be renames, which
+// only need to be detected if one of them matches.
 func (p *pickaxe) findsIn(s *source, files []FileChange) (bool, error) {
 	mayBeMoved := false
 	for _, f := range files {
@@ -80,7 +77,7 @@ func (p *pickaxe) findsIn(s *source, files []FileChange) (bool, error) {
 	}
 	for _, f := range compared.Files {
 		if f.Status == Modified || f.Status == TypeChanged {
-			continue // it was looked into
+			continue // already searched
 		}
 		if found, err := p.findsInFile(s, f); err != nil || found {
 			return found, err
@@ -91,7 +88,7 @@ func (p *pickaxe) findsIn(s *source, files []FileChange) (bool, error) {
 
 func (p *pickaxe) findsInFile(s *source, f FileChange) (bool, error) {
 	if f.OldID == f.NewID {
-		return false, nil // another mode or name
+		return false, nil // only the mode or name changed
 	}
 	if p.lines != nil {
 		return p.changesLines(s, f)
@@ -104,7 +101,7 @@ func (p *pickaxe) findsInFile(s *source, f FileChange) (bool, error) {
 	return before != after, err
 }
 
-// count returns how often a file has the text, without overlaps.
+// count returns the number of occurrences in a file, without overlaps.
 func (p *pickaxe) count(s *source, mode git.Mode, id git.ID) (int, error) {
 	if n, known := p.counted[id]; known || mode == 0 {
 		return n, nil
@@ -121,7 +118,7 @@ func (p *pickaxe) count(s *source, mode git.Mode, id git.ID) (int, error) {
 	return n, nil
 }
 
-// content reads a file; one that is too large has none.
+// content reads a file; a too large one is empty.
 func (p *pickaxe) content(s *source, mode git.Mode, id git.ID, buf []byte) ([]byte, error) {
 	if err := s.ctx.Err(); err != nil || mode == 0 {
 		return buf[:0], err
@@ -138,8 +135,7 @@ func (p *pickaxe) content(s *source, mode git.Mode, id git.ID, buf []byte) ([]by
 	return content, damageIfMissing(id, err)
 }
 
-// changesLines reports whether a line that fits is added or deleted. Binary files
-// have no lines.
+// changesLines reports whether a matching line is added or deleted. Binary files have no lines.
 func (p *pickaxe) changesLines(s *source, f FileChange) (_ bool, err error) {
 	if p.old, err = p.content(s, f.OldMode, f.OldID, p.old); err != nil {
 		return false, err
@@ -167,8 +163,7 @@ func (p *pickaxe) changesLines(s *source, f FileChange) (_ bool, err error) {
 	return false, nil
 }
 
-// inLines reports whether one of the lines matches, whose beginnings and last end are
-// starts.
+// inLines reports whether one of the lines matches; starts are the offsets of lines and the end.
 func (p *pickaxe) inLines(text []byte, starts []int) bool {
 	for i, start := range starts[:len(starts)-1] {
 		if p.lines.Match(bytes.TrimSuffix(text[start:starts[i+1]], []byte("\n"))) {

@@ -8,22 +8,20 @@ import (
 	"github.com/repomcp/repomcp/internal/git/newest"
 )
 
-// span is a walk over a range: commits that some starts lead to and others, which
-// are left out, do not (gitrevisions(7), "Specifying ranges"). Which commits are
-// left out is known for certain only at the end, so all of the range is looked at
-// before the first commit is shown.
+// span is a walk over a range: commits that some starts reach and others, the excluded ones, do not
+// (gitrevisions(7), "Specifying ranges"). The excluded commits are only certain at the end, so the
+// whole range is examined before the first commit is shown.
 //
-// Commits are taken by date, as in a walk without a base, and what is left out
-// spreads to parents on the way. Where a side that is left out has the same files
-// as a merge, the merge follows the other sides nevertheless; the bases themselves
-// count as part of history here. Both follow git, with one difference: git looks
-// at five more commits when it seems to be done, so that wrong clocks may show a
-// commit too many there.
+// Commits are taken by date, as in a walk without a base, and exclusion spreads to parents. If an
+// excluded side of a merge has the same files, the merge still follows the other sides; the bases
+// themselves count as part of history there. Both follow git, with one difference: git examines
+// only five more commits at the apparent end, so that wrong clocks may show a commit too many
+// there.
 type span struct {
 	walk    *walk
 	commits map[uint32]*visit
 	queue   newest.Queue[*visit]
-	fresh   int // commits of the queue that are not excluded
+	fresh   int // number of queued commits that are not excluded
 	list    []*visit
 }
 
@@ -31,12 +29,12 @@ type span struct {
 type visit struct {
 	step
 	loaded, seen, queued bool
-	excluded             bool // a base leads to it
+	excluded             bool // a base reaches it
 	base                 bool
 	same                 bool // it changes none of the paths
 }
 
-// span finds the commits of a range, in the order of a log.
+// span finds the commits of a range, in log order.
 func (w *walk) span(starts, bases []uint32) error {
 	s := &span{walk: w, commits: make(map[uint32]*visit)}
 	for _, n := range bases {
@@ -66,7 +64,7 @@ func (w *walk) span(starts, bases []uint32) error {
 	return nil
 }
 
-// get returns what is known of a commit, which may be no more than its number.
+// get returns the entry of a commit, which may be new.
 func (s *span) get(n uint32) *visit {
 	v := s.commits[n]
 	if v == nil {
@@ -102,7 +100,7 @@ func (s *span) push(v *visit) {
 	s.queue.Push(v.links.date, v)
 }
 
-// exclude marks commits as excluded, and what they are known to lead to.
+// exclude marks commits and their known ancestors as excluded.
 func (s *span) exclude(numbers ...uint32) {
 	for rest := slices.Clone(numbers); len(rest) > 0; {
 		v := s.get(rest[len(rest)-1])
@@ -117,8 +115,7 @@ func (s *span) exclude(numbers ...uint32) {
 	}
 }
 
-// run goes through the range, and on until every commit that is left out must have
-// been met.
+// run examines the range, and continues until every excluded commit must have been visited.
 func (s *span) run() error {
 	oldest := noDate
 	for steps := settleSteps; s.queue.Len() > 0 && steps > 0; {
@@ -127,7 +124,7 @@ func (s *span) run() error {
 			s.fresh--
 		}
 		if v.links.date < s.walk.since {
-			v.excluded = true // with all before it
+			v.excluded = true // with all of its ancestors
 		}
 		if err := s.queueParents(v); err != nil {
 			return err
@@ -145,7 +142,7 @@ func (s *span) run() error {
 	return nil
 }
 
-// queueParents queues the parents of a commit: all of one that is excluded.
+// queueParents queues the relevant parents of a commit; for an excluded commit, all of them.
 func (s *span) queueParents(v *visit) (err error) {
 	if !v.excluded && len(s.walk.limits) > 0 {
 		if v.same, v.links.parents, err = s.walk.simplify(&v.step, s.relevant); err != nil {
@@ -168,7 +165,7 @@ func (s *span) queueParents(v *visit) (err error) {
 	return nil
 }
 
-// relevant reports whether a parent may stand for a merge.
+// relevant reports whether a parent may replace a merge.
 func (s *span) relevant(n uint32) (bool, error) {
 	v, err := s.load(n)
 	return err == nil && (!v.excluded || v.base), err

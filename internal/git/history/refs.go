@@ -7,9 +7,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// RefDates returns the creatordate of refs (git-for-each-ref(1)) in seconds since
-// 1970: of an annotated tag when it was tagged, of a commit when it was committed. It is 0 of everything else, and of
-// what cannot be read. The dates of refs that were asked for before are in facts.
+// RefDates returns the creatordate of refs (git-for-each-ref(1)) in seconds since 1970: the
+// tagger's date of an annotated tag, the committer's of a commit, and 0 for other and unreadable
+// objects. It caches dates in facts.
 func RefDates(ctx context.Context, snapshot *git.Snapshot, facts *Facts, refs []git.Ref) ([]uint64, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
@@ -29,8 +29,8 @@ func RefDates(ctx context.Context, snapshot *git.Snapshot, facts *Facts, refs []
 		n := s.ancestry.number(ref.Target)
 		found, known := s.ancestry.recall(n)
 		if !known {
-			// Of a tag only the date is kept; the id is no commit's, so nothing else
-			// is asked of it.
+			// Only the date of a tag is cached. Its id is no commit's, so the other fields are
+			// never read.
 			if tag, err := ReadTag(snapshot, ref.Target); err == nil {
 				found = s.ancestry.remember(n, git.CommitLinks{Date: tag.Tagger.Seconds})
 			}
@@ -40,8 +40,8 @@ func RefDates(ctx context.Context, snapshot *git.Snapshot, facts *Facts, refs []
 	return dates, nil
 }
 
-// Containing returns which of some commits lead to another: git branch --contains.
-// All history may have to be looked at.
+// Containing returns which commits reach another: git branch --contains. It may have to examine all
+// history.
 func Containing(
 	ctx context.Context, snapshot *git.Snapshot, facts *Facts, target git.ID, commits []git.ID,
 ) ([]bool, error) {
@@ -73,12 +73,12 @@ func Containing(
 	})
 }
 
-// leadsTo walks depth first, and notes its answers in leads. Once a commit is found
-// that leads to the wanted one, all commits on the way to it do as well.
+// leadsTo searches depth first, and records its answers in leads. If a commit reaches the target,
+// all commits on the path to it do as well.
 func (s *source) leadsTo(start uint32, to links, leads map[uint32]bool) (bool, error) {
 	type stop struct {
 		number uint32
-		rest   []uint32 // parents that were not looked at
+		rest   []uint32 // parents not yet visited
 	}
 	if yes, known := leads[start]; known {
 		return yes, nil

@@ -10,40 +10,38 @@ import (
 )
 
 const (
-	// minScore is the least score of a renamed file: half of it is the same.
+	// minScore is the minimal score of a rename: half of the file is the same.
 	minScore = wholeScore / 2
-	// minNameScore is the least score that is enough for files of one name, which
-	// are then not compared with others: halfway between minScore and all.
+	// minNameScore is the score that suffices for files of the same name, which are then not
+	// compared with others: halfway between minScore and all.
 	minNameScore = minScore + (wholeScore-minScore)/2
-	// renameLimit is git's diff.renameLimit: pairs of its square of deleted and
-	// added files are compared, or none.
+	// renameLimit is git's diff.renameLimit: at most its square of pairs of deleted and added files
+	// are compared, or none.
 	renameLimit = 1000
-	// identicalLimit is among how many files of the same content the origin of
-	// another one is chosen.
+	// identicalLimit bounds the candidates with identical content among which an origin is chosen.
 	identicalLimit = 100
-	// bestPerFile is how many possible origins of a file are remembered.
+	// bestPerFile is the number of possible origins per file.
 	bestPerFile = 4
 )
 
-// origin is a file that others may have come from.
+// origin is a file that others may be renames or copies of.
 type origin struct {
 	likeness
 	path string
-	uses int // by files that came from it, and by itself where it still exists
+	uses int // files that came from it, including itself if it still exists
 }
 
-// arrival is a file that may have come from another.
+// arrival is a file that may be a rename or copy.
 type arrival struct {
 	likeness
 	path   string
-	origin *origin // nil: it is new
+	origin *origin // nil: new
 	score  int
 }
 
-// renames finds which arrivals came from which origins in the steps of
-// gitdiffcore(7), "diffcore-rename": files of the same content, files of the same
-// name, and any others by their similarity. Of equally good origins the one wins
-// that git prefers.
+// renames assigns origins to arrivals in the steps of gitdiffcore(7), "diffcore-rename": files with
+// the same content, files with the same name, and others by similarity. Among equally good origins,
+// git's choice wins.
 type renames struct {
 	*chunker
 	copies   bool
@@ -51,8 +49,8 @@ type renames struct {
 	arrivals []*arrival
 }
 
-// findRenames makes renamed and copied files of added and deleted ones. It
-// remembers so many chunks of them.
+// findRenames replaces added and deleted files by renamed and copied ones. chunks bounds its
+// memory.
 func (s *source) findRenames(files []FileChange, copies bool, chunks int) (Comparison, error) {
 	r := renames{chunker: &chunker{source: s, most: chunks}, copies: copies}
 	origins, arrivals := make(map[int]*origin), make(map[int]*arrival)
@@ -85,8 +83,8 @@ func (s *source) findRenames(files []FileChange, copies bool, chunks int) (Compa
 	return result, nil
 }
 
-// change makes a rename of an added file. Of several files that came from a
-// deleted one the last is the renamed one.
+// change turns an added file into a rename or copy. The last of several files from a deleted one is
+// the rename.
 func (a *arrival) change(f FileChange) FileChange {
 	from := a.origin
 	f.Status, f.Score = Copied, a.score*100/wholeScore
@@ -131,8 +129,7 @@ func (r *renames) match() (limited bool, err error) {
 	return false, nil
 }
 
-// limitReached reports whether the search ended because it would take too much
-// memory, which is no failure.
+// limitReached reports whether the search ended at its memory limit, which is no failure.
 func limitReached(err error) (limited bool, _ error) {
 	if errors.Is(err, errManyChunks) {
 		return true, nil
@@ -145,13 +142,13 @@ func (r *renames) assign(a *arrival, from *origin, score int) {
 	a.origin, a.score = from, score
 }
 
-// dropUsed removes origins that a file was found for.
+// dropUsed removes origins that have an arrival.
 func (r *renames) dropUsed() {
 	r.origins = slices.DeleteFunc(r.origins, func(o *origin) bool { return o.uses > 0 })
 }
 
-// identical finds files with the same content. It prefers origins that nothing came
-// from yet, then those with the same name.
+// identical assigns files with identical content. It prefers unused origins, then those with the
+// same name.
 func (r *renames) identical() {
 	byID := make(map[git.ID][]*origin)
 	for _, o := range r.origins {
@@ -184,8 +181,8 @@ func (r *renames) identical() {
 	}
 }
 
-// sameNames finds files that moved to another folder under a name that only one
-// deleted and one added file have.
+// sameNames assigns files that moved to another folder, if only one deleted and one added file have
+// that name.
 func (r *renames) sameNames() error {
 	origins, arrivals := make(map[string]*origin), make(map[string]*arrival)
 	for _, o := range r.origins {
@@ -240,7 +237,7 @@ type pairing struct {
 	sameName bool
 }
 
-// compareBest orders pairings: the best first, none last.
+// compareBest sorts pairings, best first, empty ones last.
 func compareBest(x, y pairing) int {
 	return cmp.Or(rank(x.arrival == nil)-rank(y.arrival == nil), y.score-x.score, rank(y.sameName)-rank(x.sameName))
 }
@@ -252,8 +249,7 @@ func rank(b bool) int {
 	return 0
 }
 
-// comparePairs compares each file with all origins, and keeps the best few of
-// each.
+// comparePairs compares each file with all origins, and keeps the best few.
 func (r *renames) comparePairs(open []*arrival) ([]pairing, error) {
 	pairs := make([]pairing, 0, len(open)*bestPerFile)
 	for _, a := range open {
@@ -280,8 +276,8 @@ func (r *renames) comparePairs(open []*arrival) ([]pairing, error) {
 	return pairs, nil
 }
 
-// assignBest goes from the best pairing to the worst that is good enough. Each
-// origin is taken once, or again if copies are wanted.
+// assignBest processes sufficient pairings, best first. It uses each origin once, or repeatedly if
+// again is set.
 func (r *renames) assignBest(pairs []pairing, again bool) {
 	for _, p := range pairs {
 		if p.arrival == nil || p.score < minScore {

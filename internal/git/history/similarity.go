@@ -12,35 +12,33 @@ import (
 )
 
 const (
-	// wholeScore is the score of files that are the same. git counts in this
-	// unit too, and rounds scores down to it.
+	// wholeScore is the score of identical files. git uses this unit too, and rounds scores down to
+	// it.
 	wholeScore = 60_000
-	// chunkBytes is the longest piece that files are compared by; a line feed
-	// ends a shorter one.
+	// chunkBytes is the maximal length of the compared pieces; a line feed ends a shorter one.
 	chunkBytes = 64
-	// chunkHashes is how many different hashes pieces have. Pieces that share one
-	// count as equal, so scores are git's only with git's number.
+	// chunkHashes is the number of different hashes of pieces. Pieces with equal hashes count as
+	// equal, so only git's number gives git's scores.
 	chunkHashes = 107_927
-	// maxSimilarBytes is the largest file whose similarity is looked at. git
-	// has no limit; larger files are renamed when their content is the same.
+	// maxSimilarBytes bounds files compared by similarity. git has no limit; larger files are
+	// renames only if their content is identical.
 	maxSimilarBytes = 32 << 20
-	// maxChunks bounds what is remembered of all files of a comparison, at 8
-	// bytes each: enough for some 300 MB of text.
+	// maxChunks bounds the chunks of all files of a comparison, at 8 bytes each: enough for some
+	// 300 MB of text.
 	maxChunks = 8 << 20
 )
 
-// errManyChunks says that more would have to be remembered.
+// errManyChunks means that a comparison would need too much memory.
 var errManyChunks = errors.New("too much to compare for similarity")
 
-// chunk is how many bytes of a file are in pieces of one hash.
+// chunk is the number of bytes in pieces with one hash.
 type chunk struct{ hash, bytes uint32 }
 
-// likeness is what is known of a file that may have been renamed. Sizes and
-// chunks are read when they are needed.
+// likeness holds data of a possible rename. Sizes and chunks are read on demand.
 type likeness struct {
 	mode   git.Mode
 	id     git.ID
-	size   int64   // -1: not known
+	size   int64   // -1: unknown
 	chunks []chunk // nil: not read
 }
 
@@ -48,18 +46,18 @@ func newLikeness(mode git.Mode, id git.ID) likeness {
 	return likeness{mode: mode, id: id, size: -1}
 }
 
-// chunker reads files and cuts them up.
+// chunker reads files and divides them into pieces.
 type chunker struct {
 	source *source
 	text   []byte
 	bytes  [chunkHashes]uint32
-	chunks int // remembered so far
+	chunks int // number in memory
 	most   int
 }
 
-// similarity returns how much of the larger of two files is in both, from 0 to
-// wholeScore: the similarity index of gitdiffcore(7). It is 0 without a look at
-// the content for files whose sizes rule the least score out.
+// similarity returns how much of the larger of two files is in both, from 0 to wholeScore: the
+// similarity index of gitdiffcore(7). It returns 0 without reading the contents if their sizes rule
+// out the least score.
 func (c *chunker) similarity(a, b *likeness, least int) (int, error) {
 	if !a.mode.IsRegular() || !b.mode.IsRegular() {
 		return 0, nil
@@ -88,8 +86,8 @@ func (c *chunker) measure(file *likeness) (err error) {
 	return damageIfMissing(file.id, err)
 }
 
-// damageIfMissing turns "not found" into damage: a tree names the object, so its
-// absence is no answer to the caller's question.
+// damageIfMissing turns "not found" into damage: a tree names the object, so its absence does not
+// answer the caller's question.
 func damageIfMissing(id git.ID, err error) error {
 	if errors.Is(err, git.ErrNotFound) {
 		return fmt.Errorf("object %s is missing: %w", id, git.ErrCorrupt)
@@ -97,8 +95,8 @@ func damageIfMissing(id git.ID, err error) error {
 	return err
 }
 
-// hash counts the bytes of a file's pieces by their hashes. Like git before 2.44,
-// it leaves out what comes after the last whole piece.
+// hash counts the bytes of a file's pieces by hash. Like git before 2.44, it ignores an incomplete
+// last piece.
 func (c *chunker) hash(file *likeness) error {
 	if file.chunks != nil {
 		return nil
@@ -126,8 +124,7 @@ func (c *chunker) hash(file *likeness) error {
 	}
 }
 
-// dropLineEndCRs makes each CR LF a LF, in place: line ends do not make texts
-// different.
+// dropLineEndCRs replaces CR LF by LF in place, because line ends do not count as differences.
 func dropLineEndCRs(text []byte) []byte {
 	end := bytes.Index(text, []byte("\r\n"))
 	if end < 0 {
@@ -143,8 +140,8 @@ func dropLineEndCRs(text []byte) []byte {
 	return unix
 }
 
-// pieceLength returns the length of the piece that a text begins with: a line
-// with its LF, but at most chunkBytes. It is 0 when the text ends within a piece.
+// pieceLength returns the length of the first piece: a line with its LF, but at most chunkBytes. It
+// is 0 for an incomplete piece.
 func pieceLength(text []byte) int {
 	most := text[:min(len(text), chunkBytes)]
 	if length := bytes.IndexByte(most, '\n') + 1; length > 0 || len(most) < chunkBytes {
@@ -153,9 +150,8 @@ func pieceLength(text []byte) int {
 	return chunkBytes
 }
 
-// pieceHash returns git's hash of a piece: 64 bits are rotated by 7 before each
-// byte is added to their lower half, without a carry to the upper one; the halves
-// are then weighed and reduced.
+// pieceHash returns git's hash of a piece: 64 bits are rotated by 7 before each byte is added to
+// their lower half, without a carry to the upper one; the halves are then weighted and reduced.
 func pieceHash(piece []byte) uint32 {
 	var state uint64
 	for _, b := range piece {

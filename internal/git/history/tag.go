@@ -11,19 +11,18 @@ import (
 // Tag is an annotated tag.
 type Tag struct {
 	ID git.ID
-	// Target is the object that was tagged, and Kind its type: commit, tree, blob
-	// or tag.
+	// Target is the tagged object, and Kind its type: commit, tree, blob or tag.
 	Target git.ID
 	Kind   string
-	Name   string // that the tag was made with
-	Tagger Person // the zero Person where nobody is named
+	Name   string // from the tag object
+	Tagger Person // zero if the tag names none
 	// Message is everything after the header, without the signature.
 	Message string
-	// Signature is that at the end of the message (git-tag(1), -s), or "".
+	// Signature is the signature at the end of the message (git-tag(1), -s), or "".
 	Signature string
 }
 
-// ReadTag reads an annotated tag. What is not one is [git.ErrNotFound].
+// ReadTag reads an annotated tag. Another object is [git.ErrNotFound].
 func ReadTag(snapshot *git.Snapshot, id git.ID) (Tag, error) {
 	raw, err := snapshot.RawTag(id)
 	if err != nil {
@@ -53,7 +52,7 @@ func parseTag(id git.ID, raw []byte) (t Tag, err error) {
 	return t, nil
 }
 
-// cutSignature divides a text before the last line that begins a signature.
+// cutSignature divides a message before the last line that begins a signature.
 func cutSignature(text string) (before, signature string) {
 	at, end := len(text), 0
 	for line := range strings.Lines(text) {

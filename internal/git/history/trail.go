@@ -8,35 +8,34 @@ import (
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
 )
 
-// trail is where a path leads to in the commits of a repository. It may be used by any
-// number of goroutines.
+// trail caches the entries of a path in the commits of a repository. It is safe for concurrent use.
 type trail struct {
 	ancestry *ancestry
-	filter   commitgraph.Path // for asking a commit-graph
+	filter   commitgraph.Path // for questions to a commit-graph
 
 	mu sync.Mutex
 	growing
-	places  []uint32 // by the numbers of commits, in found, plus one
+	places  []uint32 // indexes of found plus one, by the number of the commit
 	found   []entry
-	folders map[folderKey]entry // where the rest of the path leads to
+	folders map[folderKey]entry // entries of the remaining path
 }
 
-// folderKey is a folder on the way. The root is none, as nearly every commit has
-// another.
+// folderKey is a folder on the path. The root is not cached, because nearly every commit has
+// another one.
 type folderKey struct {
 	depth int
 	tree  git.ID
 }
 
 const (
-	// placesAtOnce are charged for at once.
+	// placesAtOnce is the unit of allocation.
 	placesAtOnce = 1024
-	placeCost    = 5  // with some that are free
-	foundCost    = 30 // the same
-	folderCost   = 90 // with its place in a map, of which up to half are free
+	placeCost    = 5  // including free ones
+	foundCost    = 30 // including free ones
+	folderCost   = 90 // including its slot in a map, up to half of which are free
 )
 
-// recall returns where the path leads to in a commit.
+// recall returns the path's entry in a commit.
 func (t *trail) recall(n uint32) (e entry, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,8 +45,7 @@ func (t *trail) recall(n uint32) (e entry, known bool) {
 	return t.found[t.places[n]-1], true
 }
 
-// remember adds where the path leads to in a commit. Most commits have there what
-// the one before had.
+// remember caches the path's entry in a commit. Most commits have the same entry as the one before.
 func (t *trail) remember(n uint32, e entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,7 +76,6 @@ func (t *trail) rememberFolder(key folderKey, e entry) {
 	}
 }
 
-// trail returns that of a path.
 func (s *source) trail(path string) *trail {
 	t := s.trails[path]
 	if t == nil {
@@ -88,7 +85,7 @@ func (s *source) trail(path string) *trail {
 	return t
 }
 
-// lookup finds the entry at a path in a commit; the zero entry when there is none.
+// lookup finds the entry of a path in a commit; the zero entry if there is none.
 func (s *source) lookup(l links, path string) (entry, error) {
 	if path == "" {
 		return l.folder(), nil
@@ -109,7 +106,7 @@ func (s *source) lookup(l links, path string) (entry, error) {
 	return e, err
 }
 
-// descend finds the entry at the rest of a path, below a folder on the way.
+// descend finds the entry of the remaining path in a folder.
 func (s *source) descend(t *trail, at folderKey, rest string) (e entry, err error) {
 	if at.depth > 0 {
 		if e, known := t.recallFolder(at); known {

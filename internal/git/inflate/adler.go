@@ -4,20 +4,19 @@ import "encoding/binary"
 
 const (
 	adlerModulus = 65521
-	// adlerWords is for how many words the sums in 16-bit lanes cannot
-	// overflow: 255 * 21 * 22 / 2 is below 1<<16.
+	// adlerWords is the number of words after which the sums in 16-bit lanes cannot have
+	// overflowed: 255 * 21 * 22 / 2 is below 1<<16.
 	adlerWords = 21
-	// adlerBlocks is for how many blocks of that many words the two sums can
-	// go without taking the modulus: far fewer than fit in 64 bits.
+	// adlerBlocks is the number of such blocks between two reductions of the sums: far fewer than
+	// fit in 64 bits.
 	adlerBlocks = 1 << 12
 )
 
-// adler32 is the checksum of a zlib stream, RFC 1950 section 8.2: the sum of
-// the bytes, and the sum of those sums. It adds eight bytes at a time, in the
-// 16-bit lanes of two words, about three times as fast as hash/adler32: at the
-// speed of [Decoder] that is felt.
+// adler32 is the checksum of a zlib stream, RFC 1950 section 8.2: the sum of the bytes, and the sum
+// of those sums. It adds eight bytes at a time, in the 16-bit lanes of two words, about three times
+// as fast as hash/adler32, which matters at the speed of [Decoder].
 //
-// It goes on from the checksum of what came before, which is 1 at the beginning.
+// It continues the checksum of the preceding bytes, which is 1 at the beginning.
 func adler32(before uint32, p []byte) uint32 {
 	sum, sums := uint64(before&0xffff), uint64(before>>16)
 	for blocks := 0; len(p) >= 8*adlerWords; blocks++ {
@@ -25,8 +24,7 @@ func adler32(before uint32, p []byte) uint32 {
 			sum, sums, blocks = sum%adlerModulus, sums%adlerModulus, 0
 		}
 		const lanes = 0x00ff00ff00ff00ff
-		// Of each lane: the sum of its bytes, and the sum of what that sum was
-		// before each of them.
+		// For each lane: the sum of its bytes, and the sum of that sum's previous values.
 		var even, odd, evens, odds uint64
 		block := p[:8*adlerWords]
 		for i := 0; i <= len(block)-8; i += 8 {
@@ -36,8 +34,8 @@ func adler32(before uint32, p []byte) uint32 {
 			even += word & lanes
 			odd += word >> 8 & lanes
 		}
-		// A byte counts once for itself and each byte after it: eight times for
-		// each word after its own, and by its place in its own word.
+		// A byte counts once for itself and each byte after it: eight times for each later word,
+		// and by its place in its own word.
 		sums += 8*adlerWords*sum + 8*(lanesOf(evens)+lanesOf(odds))
 		sums += 8*lane(even, 0) + 7*lane(odd, 0) + 6*lane(even, 1) + 5*lane(odd, 1)
 		sums += 4*lane(even, 2) + 3*lane(odd, 2) + 2*lane(even, 3) + lane(odd, 3)

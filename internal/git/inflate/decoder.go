@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Errors of streams. One that ends too early is [io.ErrUnexpectedEOF].
+// Errors of streams. A truncated stream is [io.ErrUnexpectedEOF].
 var (
 	ErrFormat = errors.New("malformed zlib stream")
 	ErrSize   = errors.New("size differs from the declared one")
@@ -15,19 +15,16 @@ var (
 
 const (
 	zlibHeaderBytes = 2
-	// zlibChecksumBytes end a zlib stream: the Adler-32 of its content.
+	// zlibChecksumBytes is the length of the final Adler-32.
 	zlibChecksumBytes = 4
 )
 
-// Decoder inflates zlib streams that lie in memory whole, straight into their
-// destination: nothing is copied through a window, and no byte is fetched through
-// an interface. That makes it two to three times as fast as a streaming inflater
-// on streams of a few KiB. It has 12 KiB of tables, so that it is best used
-// again; the zero value is ready. After a call that ended a stream, well or not,
-// it refers to no buffer.
+// Decoder inflates zlib streams in memory directly into their destination, without a window and
+// without an interface call per byte. For streams of a few KiB that is two to three times as fast
+// as a streaming inflater. It has 12 KiB of tables, so reuse it; the zero value is ready. After a
+// call that ended a stream, successfully or not, it refers to no buffer.
 type Decoder struct {
-	// SkipChecksum leaves the Adler-32 of the content uncompared, for callers
-	// that compare the content with something better.
+	// SkipChecksum skips the Adler-32, for callers that verify the content by a better checksum.
 	SkipChecksum bool
 
 	values  *symbolValues
@@ -39,37 +36,36 @@ type Decoder struct {
 
 	src  []byte
 	dst  []byte
-	room []byte // dst, and the room behind it
+	room []byte // dst, and the room after it
 	position
-	begun  bool  // the header of the stream was read
+	begun  bool  // the header was read
 	inside bool  // of block
-	block  block // that is being inflated, or was
+	block  block // the current or last one
 }
 
-// position is between two symbols or two blocks of a stream.
+// position is a place between two symbols or blocks.
 type position struct {
-	pos  int    // bytes of the input that went into buf
-	buf  uint64 // the next bits, the first one lowest
-	have uint   // how many bits of buf count
-	out  int    // bytes of the output
+	pos  int    // input bytes loaded into buf
+	buf  uint64 // next bits, lowest first
+	have uint   // valid bits of buf
+	out  int    // output bytes
 }
 
-// block is what a block begins with.
+// block is the header of a block.
 type block struct {
 	last   bool
 	stored bool // not compressed
-	length int  // of a stored block: what is left of it
+	length int  // remaining length of a stored block
 }
 
-// Inflate inflates the stream at the beginning of src into dst[:size] and returns
-// the length of its content. With [Room] bytes behind size in dst it is fastest:
-// they are overwritten with anything. Nothing is written behind dst.
+// Inflate inflates the stream at the beginning of src into dst[:size] and returns the length of its
+// content. It is fastest with [Room] bytes after size in dst, which it overwrites arbitrarily. It
+// never writes beyond dst.
 //
-// When src ends before the stream, more is asked for a src that begins with what
-// was there and has more; without it, or when it has no more, Inflate fails with
-// [io.ErrUnexpectedEOF]. It fails with [ErrSize] when the content has more than
-// size bytes, of which dst then has the first, and with [ErrFormat] when the stream
-// is damaged.
+// If src ends before the stream, Inflate calls more for a longer src with the same beginning; if
+// more is nil or has no more, it fails with [io.ErrUnexpectedEOF]. It fails with [ErrSize] if the
+// content exceeds size bytes, the first of which are then in dst, and with [ErrFormat] if the
+// stream is damaged.
 func (d *Decoder) Inflate(dst []byte, size int, src []byte, more func() ([]byte, error)) (n int, err error) {
 	d.begin(dst, size, src)
 	for {
@@ -90,8 +86,8 @@ func (d *Decoder) Inflate(dst []byte, size int, src []byte, more func() ([]byte,
 	return d.out, err
 }
 
-// StreamLength is how long the last stream was that was inflated whole, its
-// header and checksum included.
+// StreamLength returns the length of the last completely inflated stream, including header and
+// checksum.
 func (d *Decoder) StreamLength() int { return d.pos }
 
 func (d *Decoder) begin(dst []byte, size int, src []byte) {
@@ -102,9 +98,9 @@ func (d *Decoder) begin(dst []byte, size int, src []byte) {
 	d.position, d.begun, d.inside, d.block = position{}, false, false, block{}
 }
 
-// run inflates until the end of the last block, where it returns io.EOF. It can go
-// on after io.ErrUnexpectedEOF, when there is more input, and after ErrSize, when
-// there is another output; up to Room bytes behind dst are then inflated too.
+// run inflates to the end of the last block, where it returns io.EOF. It can continue after
+// io.ErrUnexpectedEOF with more input, and after ErrSize with another output; up to Room bytes
+// after dst are then inflated already.
 func (d *Decoder) run() error {
 	if err := d.header(); err != nil {
 		return err
@@ -138,8 +134,7 @@ func (d *Decoder) run() error {
 	}
 }
 
-// header reads what a zlib stream begins with, RFC 1950, section 2.2, unless that
-// was done.
+// header reads the zlib header (RFC 1950, section 2.2) if it has not been read yet.
 func (d *Decoder) header() error {
 	switch {
 	case d.begun:
@@ -156,7 +151,7 @@ func (d *Decoder) header() error {
 	return nil
 }
 
-// checksum goes on with a checksum, unless that is left out.
+// checksum updates a checksum, unless it is skipped.
 func (d *Decoder) checksum(before uint32, content []byte) uint32 {
 	if d.SkipChecksum {
 		return before
@@ -164,7 +159,7 @@ func (d *Decoder) checksum(before uint32, content []byte) uint32 {
 	return adler32(before, content)
 }
 
-// trailer compares the checksum behind the last block with that of the content.
+// trailer compares the checksum after the last block with that of the content.
 func (d *Decoder) trailer(sum uint32) error {
 	end := d.pos - int(d.have/8)
 	if len(d.src)-end < zlibChecksumBytes {
@@ -177,7 +172,7 @@ func (d *Decoder) trailer(sum uint32) error {
 	return nil
 }
 
-// refill adds whole bytes until there are at least 56 bits or no more input.
+// refill loads whole bytes until there are at least 56 bits or no more input.
 func (d *Decoder) refill() {
 	if len(d.src)-d.pos >= 8 {
 		d.buf |= binary.LittleEndian.Uint64(d.src[d.pos:]) << (d.have & 63)
@@ -191,8 +186,8 @@ func (d *Decoder) refill() {
 	}
 }
 
-// take returns the next n bits, at most 32.
-func (d *Decoder) take(n uint) (uint32, error) {
+// readBits returns the next n bits, at most 32.
+func (d *Decoder) readBits(n uint) (uint32, error) {
 	if d.have < n {
 		if d.refill(); d.have < n {
 			return 0, io.ErrUnexpectedEOF
@@ -204,9 +199,9 @@ func (d *Decoder) take(n uint) (uint32, error) {
 	return value, nil
 }
 
-// blockHeader reads what a block begins with, and makes the tables of its codes.
+// blockHeader reads the header of a block, and builds the tables of its codes.
 func (d *Decoder) blockHeader() (next block, err error) {
-	bits, err := d.take(3)
+	bits, err := d.readBits(3)
 	if err != nil {
 		return next, err
 	}
@@ -225,8 +220,7 @@ func (d *Decoder) blockHeader() (next block, err error) {
 	return next, err
 }
 
-// storedLength reads the length of a block that is not compressed: RFC 1951,
-// 3.2.4.
+// storedLength reads the length of an uncompressed block: RFC 1951, 3.2.4.
 func (d *Decoder) storedLength() (int, error) {
 	d.pos -= int(d.have / 8)
 	d.buf, d.have = 0, 0
@@ -241,7 +235,7 @@ func (d *Decoder) storedLength() (int, error) {
 	return int(n), nil
 }
 
-// copyStored copies what is left of such a block, as far as there is input and room.
+// copyStored copies the rest of a stored block, as far as input and room allow.
 func (d *Decoder) copyStored() error {
 	n := copy(d.dst[d.out:], d.src[d.pos:min(d.pos+d.block.length, len(d.src))])
 	d.out += n
@@ -256,7 +250,7 @@ func (d *Decoder) copyStored() error {
 	return io.ErrUnexpectedEOF
 }
 
-// fixedTables are those of RFC 1951, 3.2.6.
+// fixedTables builds the tables of RFC 1951, 3.2.6.
 func (d *Decoder) fixedTables() {
 	if d.fixed {
 		return
@@ -278,7 +272,7 @@ func (d *Decoder) fixedTables() {
 
 // dynamicTables reads the codes of a block: RFC 1951, 3.2.7.
 func (d *Decoder) dynamicTables() error {
-	head, err := d.take(14)
+	head, err := d.readBits(14)
 	if err != nil {
 		return err
 	}
@@ -290,7 +284,7 @@ func (d *Decoder) dynamicTables() error {
 	order := [preSymbols]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 	var preLengths [preSymbols]uint8
 	for _, symbol := range order[:pres] {
-		n, err := d.take(3)
+		n, err := d.readBits(3)
 		if err != nil {
 			return err
 		}
@@ -312,7 +306,7 @@ func (d *Decoder) dynamicTables() error {
 	return nil
 }
 
-// readLengths reads code lengths, which are run-length coded.
+// readLengths reads run-length encoded code lengths.
 func (d *Decoder) readLengths(lengths []uint8) error {
 	for i := 0; i < len(lengths); {
 		if d.have < preBits+7 {
@@ -347,7 +341,7 @@ func (d *Decoder) readLengths(lengths []uint8) error {
 		case 18:
 			extra, base = 7, 11
 		}
-		more, err := d.take(extra)
+		more, err := d.readBits(extra)
 		if err != nil {
 			return err
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// guarded gives n bytes behind which, and before whose page, there is no memory:
-// who reads or writes beyond them ends the process.
+// guarded returns n bytes between unmapped pages: an access beyond them ends the process.
 func guarded(t *testing.T, n int) []byte {
 	t.Helper()
 	page := os.Getpagesize()

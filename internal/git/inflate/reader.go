@@ -7,38 +7,35 @@ import (
 )
 
 const (
-	// inputBytes are read of the file at a time.
+	// inputBytes is the size of a read from the file.
 	inputBytes = 64 << 10
-	// historyBytes is how far back a match may reach: RFC 1951, section 2.
+	// historyBytes is the maximal distance of a match: RFC 1951, section 2.
 	historyBytes = 32 << 10
-	// windowBytes is the history, and what is inflated at a time: before each time
-	// the history is moved, and the fast loop of the decoder has its slow ends.
+	// windowBytes is the history with the output of one step. Each step first moves the history,
+	// and the decoder's fast loop does not cover the ends.
 	windowBytes = historyBytes + 128<<10
-	// ReaderBytes is how much memory a [Reader] takes: its buffers, and tables of less
-	// than 32 KiB.
+	// ReaderBytes is how much memory a [Reader] takes: its buffers, and tables of less than 32 KiB.
 	ReaderBytes = inputBytes + windowBytes + 32<<10
-	// keptInput is what stays of the input when more is read: bits that were
-	// taken may go back.
+	// keptInput is the part of the input that stays for bits that are put back.
 	keptInput = 8
 )
 
-// Reader reads a zlib stream of any length from a file, in fixed buffers: it is a
-// [Decoder] with a window that moves on. It takes [ReaderBytes] of memory, so that
-// it is best used again by [Reader.Reset].
+// Reader reads a zlib stream of any length from a file, in fixed buffers: it is a [Decoder] with a
+// moving window. It takes [ReaderBytes] of memory, so reuse it with [Reader.Reset].
 type Reader struct {
 	decoder  Decoder
 	file     io.ReaderAt
-	next     int64  // place in the file where reading goes on
-	end      int64  // of the stream's file, or of what may be read of it
-	input    []byte // all of the buffer
+	next     int64  // file offset of the next read
+	end      int64  // of the file, or of its readable part
+	input    []byte // the whole buffer
 	window   []byte
-	returned int    // of the window, by Read
-	sum      uint32 // of the bytes so far
-	err      error  // that every further Read returns
+	returned int    // part of the window returned by Read
+	sum      uint32 // checksum so far
+	err      error  // returned by every further Read
 }
 
-// Reset starts the stream that begins at off and has at most length bytes. It
-// forgets the file of the stream before. After an error every Read returns it.
+// Reset starts the stream at off with at most length bytes. It forgets the previous file. After an
+// error every Read returns that error.
 func (f *Reader) Reset(at io.ReaderAt, off, length int64) error {
 	if f.input == nil {
 		f.input, f.window = make([]byte, inputBytes), make([]byte, windowBytes+Room)
@@ -50,14 +47,14 @@ func (f *Reader) Reset(at io.ReaderAt, off, length int64) error {
 	return f.err
 }
 
-// SkipChecksum leaves the Adler-32 of the content uncompared.
+// SkipChecksum skips the Adler-32 of the content.
 func (f *Reader) SkipChecksum() { f.decoder.SkipChecksum = true }
 
-// Release forgets the file, before the reader is kept for later.
+// Release forgets the file, before the reader is pooled.
 func (f *Reader) Release() { f.file = nil }
 
-// Read returns inflated bytes, and [io.EOF] only after the checksum was compared.
-// A damaged or shortened stream is [ErrFormat] or [io.ErrUnexpectedEOF].
+// Read returns inflated bytes, and [io.EOF] only after the checksum was verified. A damaged or
+// truncated stream is [ErrFormat] or [io.ErrUnexpectedEOF].
 func (f *Reader) Read(p []byte) (int, error) {
 	if f.err == nil && f.returned == f.decoder.out && len(p) > 0 {
 		f.err = f.inflate()
@@ -70,8 +67,8 @@ func (f *Reader) Read(p []byte) (int, error) {
 	return 0, f.err
 }
 
-// inflate fills the window again, of which all was returned, up to its end or that
-// of the stream. What was inflated before an error is still returned.
+// inflate refills a fully returned window, up to its end or that of the stream. Bytes inflated
+// before an error are still returned.
 func (f *Reader) inflate() error {
 	d := &f.decoder
 	if keep := d.out - historyBytes; keep > 0 {
@@ -90,7 +87,7 @@ func (f *Reader) inflate() error {
 	return err
 }
 
-// withInput does a step, and again with more input as long as that ends too early.
+// withInput repeats a step with more input while the input ends too early.
 func (f *Reader) withInput(step func() error) error {
 	for {
 		err := step()
@@ -103,7 +100,7 @@ func (f *Reader) withInput(step func() error) error {
 	}
 }
 
-// refill reads on, and reports whether there was more.
+// refill reads more input, and reports whether there was any.
 func (f *Reader) refill() (bool, error) {
 	d := &f.decoder
 	moved := max(0, d.pos-keptInput)
@@ -116,14 +113,14 @@ func (f *Reader) refill() (bool, error) {
 	switch {
 	case got == n:
 		return n > 0, nil
-	case errors.Is(err, io.EOF): // the file has shrunk
+	case errors.Is(err, io.EOF): // the file was truncated
 		f.end = f.next
 		return got > 0, nil
 	}
 	return false, err
 }
 
-// More reports whether bytes follow the stream, of which all was read.
+// More reports whether bytes follow the stream, which was read to its end.
 func (f *Reader) More() (bool, error) {
 	if f.decoder.pos < len(f.decoder.src) {
 		return true, nil

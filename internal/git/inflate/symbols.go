@@ -6,24 +6,23 @@ import (
 	"io"
 )
 
-// The compressed blocks of a stream, RFC 1951 section 3.2.3: literals and
-// matches, in loops that do the same. One is fast and needs room ahead, the other
-// careful.
+// The compressed blocks of a stream, RFC 1951 section 3.2.3: literals and matches, in two
+// equivalent loops. The fast one needs room ahead, the other one checks every step.
 
 const (
-	// fastInput is how many bytes one round of fast reads at most: three
-	// loads of eight bytes, seven of which may be new each.
+	// fastInput bounds the input of one round of fast: three loads of eight bytes, up to seven of
+	// which are new each.
 	fastInput = 32
-	// Room is how many bytes it writes at most: three literals, the longest match,
-	// and the bytes by which copying overshoots.
+	// Room bounds the output of such a round: three literals, the longest match, and the overshoot
+	// of copying.
 	Room = 3 + 258 + 32
 )
 
-// errBlockEnd says inside the package that a block has ended as it should.
+// errBlockEnd marks the regular end of a block within the package.
 var errBlockEnd = errors.New("end of a block")
 
-// compressed inflates what is left of a block with the present tables. It ends
-// before the symbol that there is no input or no room for.
+// compressed inflates the rest of a block with the current tables. It stops before a symbol without
+// input or room.
 func (d *Decoder) compressed() error {
 	for {
 		var err error
@@ -48,16 +47,15 @@ func (d *Decoder) compressed() error {
 	}
 }
 
-// roomy says that there is room for a round of fast.
+// roomy reports whether there is room for a round of fast.
 func (d *Decoder) roomy() bool {
 	return len(d.src)-d.pos >= fastInput && len(d.room)-d.out >= Room
 }
 
-// fast inflates while neither the input nor the output can run out, so that
-// only what damage can bring about is checked. Up to three literals fit between
-// two refills; the next code is looked up before a match is copied, so that
-// neither waits for the other. It returns nil when there is no room for one more
-// round, and errBlockEnd behind the last symbol.
+// fast inflates while neither the input nor the output can run out, so that it only has to check
+// for damage. Up to three literals fit between two refills; the next code is looked up before a
+// match is copied, so that neither waits for the other. It returns nil if there is no room for
+// another round, and errBlockEnd after the last symbol.
 func (d *Decoder) fast() error {
 	src, dst := d.src, d.room
 	pos, out, buf, have := d.pos, d.out, d.buf, d.have
@@ -75,7 +73,7 @@ func (d *Decoder) fast() error {
 				buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
 				entry = d.lit[buf&(1<<litBits-1)]
 			}
-			// What is left may not hold a length and a distance (48 bits).
+			// The remaining bits may not contain a length and a distance (48 bits).
 			buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
 			pos, have = pos+int((63-have)>>3&7), have|56
 			if entry&entryLiteral != 0 {
@@ -134,7 +132,7 @@ func (d *Decoder) fast() error {
 	return nil
 }
 
-// endOfBlock is what a special entry means that has no second table.
+// endOfBlock returns the meaning of a special entry without a second table.
 func endOfBlock(entry uint32) error {
 	if entry&entryEndBlock == 0 {
 		return ErrFormat
@@ -142,8 +140,7 @@ func endOfBlock(entry uint32) error {
 	return errBlockEnd
 }
 
-// copyMatch copies length bytes inside dst, forwards. It may write up to 15
-// bytes more.
+// copyMatch copies length bytes forwards inside dst. It may write up to 15 bytes more.
 func copyMatch(dst []byte, out, from, length int) {
 	switch distance := out - from; {
 	case distance >= 8:
@@ -163,7 +160,7 @@ func copyMatch(dst []byte, out, from, length int) {
 	}
 }
 
-// one inflates one symbol. The last of a block is errBlockEnd.
+// one inflates one symbol. It returns errBlockEnd for the last one of a block.
 func (d *Decoder) one() error {
 	entry, err := d.symbol(d.lit[:], litBits)
 	switch {
@@ -181,7 +178,7 @@ func (d *Decoder) one() error {
 	return nil
 }
 
-// symbol consumes one code. Of a length or distance the extra bits remain.
+// symbol consumes one code, without the extra bits of a length or distance.
 func (d *Decoder) symbol(table []uint32, index uint) (uint32, error) {
 	if d.have < longestCode {
 		d.refill()
@@ -206,7 +203,7 @@ func (d *Decoder) symbol(table []uint32, index uint) (uint32, error) {
 
 // match reads the rest of a match and copies it.
 func (d *Decoder) match(entry uint32) error {
-	extra, err := d.take(uint(entry&0xff - entry>>8&15))
+	extra, err := d.readBits(uint(entry&0xff - entry>>8&15))
 	if err != nil {
 		return err
 	}
@@ -218,7 +215,7 @@ func (d *Decoder) match(entry uint32) error {
 	if entry&entrySpecial != 0 {
 		return ErrFormat
 	}
-	if extra, err = d.take(uint(entry&0xff - entry>>8&15)); err != nil {
+	if extra, err = d.readBits(uint(entry&0xff - entry>>8&15)); err != nil {
 		return err
 	}
 	from := d.out - int(entry>>16) - int(extra)

@@ -5,18 +5,18 @@ import (
 	"math/bits"
 )
 
-// A table decodes a Huffman code of RFC 1951, section 3.2.2. It is indexed by
-// the next bits of the input; the entry of a code that is longer than the index
-// names a second table, which the bits behind the index are the index of.
+// A table decodes a Huffman code of RFC 1951, section 3.2.2. Its index is the next bits of the
+// input. The entry of a code longer than the index refers to a second table, whose index is the
+// following bits.
 //
-// An entry says how to go on:
+// An entry consists of:
 //
 //	bits 0-7    how many bits to consume, extra bits included
-//	bits 8-11   how many of them are the code itself; of a second table the
+//	bits 8-11   how many of them are the code itself; for a second table the
 //	            length of its index
 //	bit 13      the code ends the block
-//	bit 14      bits 16-30 are where the second table begins
-//	bit 15      bit 13 or 14 is set, or the code means nothing
+//	bit 14      bits 16-30 are the start of the second table
+//	bit 15      bit 13 or 14 is set, or the code is invalid
 //	bits 16-30  the literal, or the base of a length or a distance
 //	bit 31      the code is a literal
 const (
@@ -34,15 +34,15 @@ const (
 	distSymbols = 32
 	preSymbols  = 19
 
-	// The most entries that a complete code of that many symbols needs with that
-	// index, all second tables included, as zlib's enough.c counts them.
+	// Maximal numbers of entries of a complete code with that many symbols and that index,
+	// including all second tables, as computed by zlib's enough.c.
 	litTable  = 2342
 	distTable = 402
 	preTable  = 1 << preBits // no code is longer than the index
 )
 
-// symbolValues are the entries of symbols without the length of their code: RFC
-// 1951, section 3.2.5.
+// symbolValues are the entries of symbols without the length of their code: RFC 1951, section
+// 3.2.5.
 type symbolValues struct {
 	lit  [litSymbols]uint32
 	dist [distSymbols]uint32
@@ -82,17 +82,17 @@ func newSymbolValues() *symbolValues {
 	return v
 }
 
-// code is a Huffman code: how many symbols have each length, and the symbols by
-// length and then by number, which is the order of their codes.
+// code is a Huffman code: the number of symbols per length, and the symbols sorted by length and
+// number, which is the order of their codes.
 type code struct {
 	counts [longestCode + 1]int
 	sorted [litSymbols]uint16
 }
 
-// sort takes the lengths of all symbols; one of zero has no code. It reports how
-// many symbols there are, and whether the code is complete: whether every
-// sequence of bits begins with a code. Short streams use few symbols, so that those
-// are picked out first, without a branch that depends on the length.
+// sort takes the lengths of all symbols; symbols of length zero have no code. It returns the number
+// of symbols, and whether the code is complete: whether every sequence of bits begins with a code.
+// Short streams use few symbols, so those are selected first, without a branch that depends on the
+// length.
 func (c *code) sort(lengths []uint8) (symbols int, complete bool) {
 	var used [litSymbols + 1]uint16
 	for symbol := 0; symbol < len(lengths); symbol++ {
@@ -107,7 +107,7 @@ func (c *code) sort(lengths []uint8) (symbols int, complete bool) {
 		c.counts[lengths[symbol]&longestCode]++
 	}
 	var next [longestCode + 1]int
-	space := 0 // the share that codes take, in parts of 1<<longestCode
+	space := 0 // share that the codes take, in parts of 1<<longestCode
 	for n := 1; n <= longestCode; n++ {
 		next[n] = next[n-1] + c.counts[n-1]
 		space += c.counts[n] << (longestCode - n)
@@ -120,9 +120,8 @@ func (c *code) sort(lengths []uint8) (symbols int, complete bool) {
 	return symbols, space == 1<<longestCode
 }
 
-// buildTable fills a table for the code that the lengths describe. It returns
-// false for a set of lengths that is no code: like zlib it takes an incomplete
-// one only where that has no symbol, or one symbol of one bit.
+// buildTable fills the table of the code with these lengths. It returns false if the lengths are no
+// code: like zlib it accepts an incomplete one only without symbols, or with one symbol of one bit.
 func buildTable(table []uint32, index int, lengths []uint8, values []uint32) bool {
 	var c code
 	symbols, complete := c.sort(lengths)
@@ -142,10 +141,9 @@ func buildTable(table []uint32, index int, lengths []uint8, values []uint32) boo
 	return true
 }
 
-// fill fills a table for a complete code. The part for codes of up to n bits is
-// made of that for n-1 bits by writing it a second time behind itself: a shorter
-// code stands at each index that ends in it. Codes are read lowest bit first, so
-// that they are reversed.
+// fill fills a table for a complete code. It derives the part for codes of up to n bits from that
+// for n-1 bits by appending a copy: a shorter code occurs at each index that ends in it. Codes are
+// reversed, because they are read lowest bit first.
 func (c *code) fill(table []uint32, index int, values []uint32) {
 	sorted, next := c.sorted[:], uint16(0)
 	for n := 1; n <= index; n++ {
@@ -160,12 +158,12 @@ func (c *code) fill(table []uint32, index int, values []uint32) {
 	c.fillSecond(table, index, sorted, next, values)
 }
 
-// fillSecond adds the second tables. Codes in their order come prefix by prefix,
-// so that the table of one prefix is complete when the next one begins.
+// fillSecond adds the second tables. Codes are sorted by prefix, so the table of one prefix is
+// complete when the next one begins.
 func (c *code) fillSecond(table []uint32, index int, sorted []uint16, next uint16, values []uint32) {
 	prefix, start, end := -1, 0, 1<<index
 	for n := index + 1; n <= longestCode; n++ {
-		rest := n - index // bits behind the prefix
+		rest := n - index // bits after the prefix
 		for left := c.counts[n]; left > 0; left-- {
 			reversed := int(bits.Reverse16(next) >> (16 - n))
 			if first := reversed & (1<<index - 1); first != prefix {
@@ -183,9 +181,9 @@ func (c *code) fillSecond(table []uint32, index int, sorted []uint16, next uint1
 	}
 }
 
-// secondBits is the length of the index of a second table whose first code has
-// rest bits behind the prefix, and is followed by left-1 others of its length:
-// the length at which the codes to come fill the table.
+// secondBits returns the index length of a second table whose first code has rest bits after the
+// prefix, and is followed by left-1 codes of its length: the length at which the coming codes fill
+// the table.
 func (c *code) secondBits(rest, left, index int) int {
 	for used := left; used < 1<<rest; used = used<<1 + c.counts[index+rest] {
 		rest++

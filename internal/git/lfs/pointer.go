@@ -1,15 +1,13 @@
-// Package lfs reads the pointer files that git-lfs stores in a repository in
-// the place of large files, as its specification (docs/spec.md of git-lfs)
-// says.
+// Package lfs parses the pointer files that Git LFS stores in a repository in place of large files,
+// by its specification (docs/spec.md of git-lfs).
 //
-// [Parse] looks at the whole content of a file. It never fails: what is not a
-// pointer is an ordinary file. A caller reads only files shorter than
-// [MaxBytes]; their number of bytes alone rules out all others.
+// [Parse] takes the whole content of a file. It never fails: a file that is no pointer is an
+// ordinary file. A caller reads only files shorter than [MaxBytes]; longer ones are no pointers.
 //
-// Like git-lfs it is lenient about blanks around the whole, empty lines and
-// carriage returns at the ends of lines, for checkouts on Windows have made
-// such pointers. It is strict about what can end up in a path or a length: an
-// oid is 64 lower-case hexadecimal digits, a size has digits only.
+// Like Git LFS it is lenient about blanks around the content, empty lines and carriage returns at
+// line ends, because checkouts on Windows have made such pointers. It is strict about values that
+// become part of a path or a length: an oid is 64 lower-case hexadecimal digits, a size has digits
+// only.
 package lfs
 
 import (
@@ -20,11 +18,11 @@ import (
 )
 
 const (
-	// MaxBytes is what a pointer has to be shorter than.
+	// MaxBytes is the length that every pointer stays below.
 	MaxBytes = 1024
 
-	// MinBytes is the length of the shortest pointer: the oldest version, and a
-	// size of one digit. Like [MaxBytes] it rules files out by their size.
+	// MinBytes is the length of the shortest pointer: the oldest version, and a size of one digit.
+	// Like [MaxBytes] it rules out files by their size.
 	MinBytes = len("version http://git-media.io/v/2\n") + len("oid "+oidPrefix) + oidDigits + len("\nsize 0")
 )
 
@@ -32,15 +30,15 @@ const (
 type Pointer struct {
 	// OID is the SHA-256 of the object, 64 lower-case hexadecimal digits.
 	OID string
-	// Size is the object's, in bytes. It is not below 0.
+	// Size of the object in bytes. It is not negative.
 	Size int64
-	// Extended says that programs of the user's made the object out of the
-	// file ("ext-" lines): its bytes are not those of the file.
+	// Extended reports that the user's programs have transformed the file ("ext-" lines): the
+	// object differs from the file.
 	Extended bool
 }
 
-// versions begin a pointer: the URL of the specification, and those of the
-// time when git-lfs had other names, which it still reads.
+// versions are the URL of the specification, and those of its earlier names, which Git LFS still
+// accepts.
 var versions = []string{
 	"https://git-lfs.github.com/spec/v1",
 	"https://hawser.github.com/spec/v1",
@@ -52,7 +50,7 @@ const (
 	oidDigits = 64
 )
 
-// Parse reads a pointer. It reports false for everything else.
+// Parse parses a pointer. It returns false for anything else.
 func Parse(content []byte) (Pointer, bool) {
 	var p Pointer
 	if len(content) >= MaxBytes || !bytes.HasPrefix(bytes.TrimSpace(content), []byte("version ")) {
@@ -96,7 +94,7 @@ func (p *Pointer) readOID(value string) bool {
 
 func (p *Pointer) readSize(value string) bool {
 	const sizeBits = 63
-	size, err := strconv.ParseUint(value, 10, sizeBits) // takes no sign
+	size, err := strconv.ParseUint(value, 10, sizeBits) // accepts no sign
 	p.Size = int64(size)
 	return err == nil
 }

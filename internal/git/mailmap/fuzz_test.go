@@ -7,8 +7,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/mailmap"
 )
 
-// FuzzParse: nobody gets a name that is not in the file, letters' case does not matter,
-// and comments say nothing.
+// FuzzParse checks that replaced names come from the file, that case is ignored, and that comments
+// have no effect.
 func FuzzParse(f *testing.F) {
 	f.Add("Proper Name <proper@example.com> Old Name <old@example.com>\nJane <jane@example.com>\n", "Old Name",
 		"old@example.com")

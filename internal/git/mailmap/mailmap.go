@@ -1,9 +1,8 @@
-// Package mailmap reads the .mailmap of a repository and says what people are
-// called by it. The format is that of gitmailmap(5).
+// Package mailmap parses the .mailmap of a repository and maps people to their proper names. The
+// format is that of gitmailmap(5).
 //
-// [Read] takes the file from the commit that HEAD leads to, as git does in a bare
-// repository (mailmap.blob in git-config(1)). [Map.Lookup] then replaces a name and
-// an address. The nil *Map replaces nothing.
+// [Read] reads the file from HEAD's commit, as git does in a bare repository (mailmap.blob in
+// git-config(1)). [Map.Lookup] then replaces a name and an address. The nil *Map replaces nothing.
 package mailmap
 
 import (
@@ -18,7 +17,7 @@ import (
 
 const file = ".mailmap"
 
-// Repository is what is read of a repository. [git.Snapshot] implements it.
+// Repository is the data that Read needs. [git.Snapshot] implements it.
 type Repository interface {
 	Head() (git.Ref, error)
 	RawCommit(id git.ID) ([]byte, error)
@@ -28,22 +27,21 @@ type Repository interface {
 
 var _ Repository = (*git.Snapshot)(nil)
 
-// Map says what people are called. Addresses and names are found whatever their
-// case is. It is not changed after it was read, so that any number of goroutines
-// may use it.
+// Map maps people to their proper names. Addresses and names match in any case. It is immutable and
+// safe for concurrent use.
 type Map struct {
 	byMail map[string]*mapping
 }
 
-// mapping is what an address stands for. An empty name or address is not
-// replaced, which differs from an address that is replaced by nothing.
+// mapping is the replacement of an address. A nil name or address is not replaced, unlike one that
+// is replaced by an empty string.
 type mapping struct {
 	name, mail *string
 	byName     map[string]*mapping
 }
 
-// Read reads the .mailmap of HEAD, which is empty where there is none. One of more
-// than limit bytes is [git.ErrTooLarge].
+// Read reads the .mailmap of HEAD. It returns an empty map without such a file, and
+// [git.ErrTooLarge] if the file exceeds limit bytes.
 func Read(r Repository, limit int64) (*Map, error) {
 	content, err := read(r, limit)
 	if err != nil {
@@ -52,7 +50,7 @@ func Read(r Repository, limit int64) (*Map, error) {
 	return Parse(string(content)), nil
 }
 
-// read returns nothing when there is no mailmap.
+// read returns nil if there is no mailmap.
 func read(r Repository, limit int64) ([]byte, error) {
 	head, err := r.Head()
 	if errors.Is(err, git.ErrEmpty) || err == nil && head.Commit.IsZero() {
@@ -80,8 +78,8 @@ func read(r Repository, limit int64) ([]byte, error) {
 	return r.ReadBlob(entry.ID, limit, nil)
 }
 
-// Parse reads a mailmap, up to the first NUL. Lines that say nothing are passed
-// over, and of several about the same people the last counts.
+// Parse parses a mailmap, up to the first NUL. It ignores malformed lines; the last of several
+// lines about the same person counts.
 func Parse(content string) *Map {
 	content, _, _ = strings.Cut(content, "\x00")
 	m := &Map{byMail: make(map[string]*mapping)}
@@ -93,8 +91,8 @@ func Parse(content string) *Map {
 	return m
 }
 
-// line reads "name <mail>", which is the right name of an address, or "name
-// <mail> [name] <mail>", which is what to put in place of the second pair.
+// line parses "name <mail>", the proper name of an address, or "name <mail> [name] <mail>", the
+// replacement of the second pair.
 func (m *Map) line(line string) {
 	name, mail, rest, ok := cutPair(line, false)
 	if !ok {
@@ -124,12 +122,12 @@ func (m *Map) entry(mail string) *mapping {
 	return m.byMail[key]
 }
 
-// set adds to what earlier lines said.
+// set merges into the mapping of earlier lines.
 func (m *mapping) set(name, mail *string) {
 	m.name, m.mail = cmp.Or(name, m.name), cmp.Or(mail, m.mail)
 }
 
-// cutPair reads a name, which may be missing, and an address in angle brackets.
+// cutPair parses an optional name, and an address in angle brackets.
 func cutPair(s string, emptyMail bool) (name *string, mail, rest string, ok bool) {
 	before, after, ok := strings.Cut(s, "<")
 	if !ok {
@@ -145,8 +143,8 @@ func cutPair(s string, emptyMail bool) (name *string, mail, rest string, ok bool
 	return name, mail, rest, true
 }
 
-// Lookup returns the proper name and address of somebody. A line that names both is
-// preferred to one that names the address alone.
+// Lookup returns the proper name and address of a person. A line with both name and address takes
+// precedence over one with the address only.
 func (m *Map) Lookup(name, mail string) (properName, properMail string) {
 	if m == nil {
 		return name, mail

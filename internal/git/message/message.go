@@ -1,21 +1,20 @@
-// Package message divides the message of a commit as git does when it shows
-// one: a subject, which is the first paragraph, and the rest.
+// Package message divides the message of a commit as git does for display: into a subject, which is
+// the first paragraph, and the rest.
 package message
 
 import "strings"
 
-// Blanks are the characters that git takes for white space.
+// Blanks are the characters that git treats as white space.
 const Blanks = " \t\n\r"
 
-// SSHSignature begins a signature with a key of SSH, as one of [Signatures].
+// SSHSignature is the first line of a signature with an SSH key, one of [Signatures].
 const SSHSignature = "-----BEGIN SSH SIGNATURE-----"
 
-// Signatures are how signatures begin, each at the beginning of a line
-// (gitformat-signature(5)).
+// Signatures are the first lines of signatures (gitformat-signature(5)).
 var Signatures = []string{"-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP MESSAGE-----",
 	"-----BEGIN SIGNED MESSAGE-----", SSHSignature}
 
-// SkipBlankLines removes lines of nothing but blanks from the beginning.
+// SkipBlankLines removes leading blank lines.
 func SkipBlankLines(s string) string {
 	for s != "" {
 		line, rest, _ := strings.Cut(s, "\n")
@@ -27,8 +26,8 @@ func SkipBlankLines(s string) string {
 	return s
 }
 
-// CutSubject returns the first paragraph as one line, which is the subject (%s of
-// git-log(1), "PRETTY FORMATS"), and what is after it.
+// CutSubject returns the first paragraph as one line, the subject (%s of git-log(1), "PRETTY
+// FORMATS"), and the rest.
 func CutSubject(s string) (subject, rest string) {
 	var lines []string
 	for s != "" {
@@ -43,8 +42,8 @@ func CutSubject(s string) (subject, rest string) {
 	return strings.Join(lines, " "), s
 }
 
-// FoldCase makes texts equal that differ in the case of ASCII letters only, which
-// is all that git looks at in keys, addresses, and names of people and of encodings.
+// FoldCase makes strings equal that differ only in the case of ASCII letters, as git does for keys,
+// addresses, and names of people and of encodings.
 func FoldCase(s string) string {
 	b := []byte(s)
 	for i, c := range b {

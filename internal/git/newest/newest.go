@@ -1,10 +1,10 @@
-// Package newest has the queue of walks through history.
+// Package newest has the priority queue of walks through history.
 package newest
 
 import "iter"
 
-// Queue returns what has the highest rank first, of those what has the latest date, and
-// of those what was added first. The zero Queue is empty.
+// Queue is ordered by rank, then by date, both descending, and then by insertion. The zero Queue is
+// empty.
 type Queue[T any] struct {
 	items []dated[T] // a binary heap
 	added int
@@ -30,7 +30,7 @@ func (d *dated[T]) before(o *dated[T]) bool {
 // Push adds a value with its date, in seconds since 1970.
 func (q *Queue[T]) Push(date uint64, value T) { q.PushRanked(0, date, value) }
 
-// PushRanked adds a value that has more than a date, such as a generation.
+// PushRanked adds a value with a rank, such as a generation, that takes precedence over the date.
 func (q *Queue[T]) PushRanked(rank, date uint64, value T) {
 	q.added++
 	q.items = append(q.items, dated[T]{rank, date, q.added, value})
@@ -44,7 +44,7 @@ func (q *Queue[T]) PushRanked(rank, date uint64, value T) {
 	}
 }
 
-// Pop takes the first; there must be one.
+// Pop removes and returns the first value; the queue must not be empty.
 func (q *Queue[T]) Pop() T {
 	first, last := q.items[0].value, len(q.items)-1
 	q.items[0], q.items[last] = q.items[last], dated[T]{}
@@ -62,13 +62,13 @@ func (q *Queue[T]) Pop() T {
 	}
 }
 
-// Len is how many there are.
+// Len returns the number of values.
 func (q *Queue[T]) Len() int { return len(q.items) }
 
-// Date is that of the first, which must be there.
+// Date returns the date of the first value; the queue must not be empty.
 func (q *Queue[T]) Date() uint64 { return q.items[0].date }
 
-// All yields what is queued, in no order.
+// All yields the values in no particular order.
 func (q *Queue[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for i := range q.items {

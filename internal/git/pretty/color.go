@@ -10,8 +10,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/message"
 )
 
-// color expands %C(…), and %C with one of the basic colours: nothing, as colours are
-// for terminals, unless they are asked for with %C(always,…).
+// color expands %C(…), and %C with a basic colour. It expands to nothing, because colours are for
+// terminals, except with %C(always,…).
 func (x *expansion) color(out *buffer, args string) (rest string, ok bool) {
 	for _, name := range []string{"red", "green", "blue", "reset"} {
 		if after, found := strings.CutPrefix(args, name); found {
@@ -36,33 +36,33 @@ func (x *expansion) color(out *buffer, args string) (rest string, ok bool) {
 	return value[end+1:], true
 }
 
-// attributes are those of text: the codes that turn them on and off.
+// attributes maps text attributes to the codes that turn them on and off.
 var attributes = map[string]struct{ on, off int }{
 	"bold": {1, 22}, "dim": {2, 22}, "italic": {3, 23}, "ul": {4, 24},
 	"blink": {5, 25}, "reverse": {7, 27}, "strike": {9, 29},
 }
 
-// colorNames are the names in the order of their numbers.
+// colorNames are in the order of their numbers.
 var colorNames = []string{"black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"}
 
-// Codes of colours in ECMA-48, and what terminals made of it.
+// Codes of colours in ECMA-48, and terminals' extensions.
 const (
 	foreground   = 30
 	extended     = 38
 	defaultColor = 39
 	bright       = 90
-	toBackground = 10 // from a foreground's code
+	toBackground = 10 // offset from a foreground's code
 )
 
-// escapeSequence reads a colour as git-config(1) has it: attributes, at most two
-// colours, of which the second is the background, and "reset", in any order.
+// escapeSequence parses a colour as in git-config(1): attributes, at most two colours, the second
+// of which is the background, and "reset", in any order.
 func escapeSequence(value string) (sequence string, ok bool) {
 	var codes, colors []string
 	var numbers []int
 	shades := 0
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(spaces, r) }) {
 		if message.FoldCase(word) == "reset" {
-			codes = []string{""} // an empty code is that of a reset
+			codes = []string{""} // an empty code resets
 			continue
 		}
 		if number, ok := attributeCode(word); ok {
@@ -89,8 +89,8 @@ func escapeSequence(value string) (sequence string, ok bool) {
 	return "\x1b[" + strings.Join(codes, ";") + "m", true
 }
 
-// colorCode returns the code of a colour of the foreground, or of the background
-// with that offset; it is empty for the normal one.
+// colorCode returns the code of a foreground colour, or of a background colour with that offset; ""
+// for the normal one.
 func colorCode(word string, offset int) (code string, ok bool) {
 	name, isBright := strings.CutPrefix(message.FoldCase(word), "bright")
 	base := offset + foreground

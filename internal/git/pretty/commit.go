@@ -10,18 +10,18 @@ import (
 	"github.com/repomcp/repomcp/internal/git/message"
 )
 
-// commit is what placeholders show of a commit.
+// commit holds the parts of a commit for placeholders.
 type commit struct {
 	git.CommitText
 	tree    git.ID
-	parents []git.ID // none where a shallow history ends
+	parents []git.ID // empty at the end of a shallow history
 
 	text     string // the message from its subject on
 	subject  string // %s, in one line
 	body     string // %b
 	fileName string // %f
 
-	trailers *trailerBlock // made when it is asked for
+	trailers *trailerBlock // created on demand
 }
 
 func (f *Formatter) readCommit() (*commit, error) {
@@ -49,13 +49,13 @@ func (f *Formatter) readCommit() (*commit, error) {
 	return c, nil
 }
 
-// What has no place in the names of files, compiled when it is needed.
+// Characters to replace in file names, compiled on demand.
 var (
 	notInFileNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\w.]+`) })
 	severalDots    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.{2,}`) })
 )
 
-// sanitize makes a subject fit for the name of a file.
+// sanitize turns a subject into a file name.
 func sanitize(subject string) string {
 	name := notInFileNames().ReplaceAllString(subject, "-")
 	name = severalDots().ReplaceAllString(name, ".")
@@ -69,7 +69,7 @@ func (c *commit) encoding() string {
 	return *c.Encoding
 }
 
-// signatureState returns the state that git has for a signature that it cannot check.
+// signatureState returns git's state for a signature that it cannot verify.
 func (c *commit) signatureState() (string, error) {
 	is := func(begin string) bool { return strings.HasPrefix(c.Signature, begin) }
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// date is what the clock on the wall showed, as if it were UTC, and the time zone
-// as the number that its digits make: -130 for an hour and a half to the west.
+// date is local time as if it were UTC, with the time zone as the number that its digits make: -130
+// for an hour and a half to the west.
 type date struct {
 	time.Time
 	seconds uint64 // since 1970, in UTC
@@ -18,12 +18,11 @@ type date struct {
 	now     time.Time
 }
 
-// latestSecond is the last one of which git can show the year. It shows 1970
-// instead of later ones.
+// latestSecond is the last second whose year git can show. It shows 1970 instead of later ones.
 const latestSecond = 67768036191676799
 
-// inCommitZone shows the date in the time zone of the commit. git ends where that is
-// before 1970.
+// inCommitZone shows the date in the time zone of the commit. For dates before 1970 there, git
+// fails.
 func inCommitZone(layout func(date) string) func(*expansion, git.Person) (string, error) {
 	return func(x *expansion, p git.Person) (string, error) {
 		d := date{seconds: secondsOf(p), zone: zoneOf(p), now: x.now().UTC()}
@@ -51,7 +50,7 @@ func secondsOf(p git.Person) uint64 {
 	return p.Seconds
 }
 
-// zoneOf returns 0 as well where the date or the zone is too large.
+// zoneOf returns 0 if the date or the zone is too large.
 func zoneOf(p git.Person) int64 {
 	zone, err := strconv.ParseInt(p.Zone, 10, 32)
 	if err != nil || zone == math.MaxInt32 || zone == math.MinInt32 || p.Seconds > math.MaxInt64 {
@@ -60,16 +59,16 @@ func zoneOf(p git.Person) int64 {
 	return zone
 }
 
-// year keeps 32 bits, as git does.
+// year has 32 bits, as in git.
 func (d date) year() int32 { return int32(d.Year()) }
 
-// numericZone is not that of the layouts of package time, which have no zones of
-// a hundred hours.
+// numericZone does not use the layouts of package time, which do not support zones of a hundred
+// hours.
 func (d date) numericZone() string { return fmt.Sprintf("%+05d", d.zone) }
 
 func timestamp(_ *expansion, p git.Person) (string, error) { return p.Digits, nil }
 
-// hiddenZone is a zone that git leaves out of its default format.
+// hiddenZone marks a zone that git omits from its default format.
 const hiddenZone = -1
 
 func defaultDate(d date) string {
@@ -96,7 +95,7 @@ func strictDate(d date) string {
 	return shortDate(d) + d.Format("T15:04:05") + fmt.Sprintf("%c%02d:%02d", sign, zone/100, zone%100)
 }
 
-// humanDate leaves out what is plain from the present time, for a reader in UTC.
+// humanDate omits what is clear from the present time, for a reader in UTC.
 func humanDate(d date) string {
 	ago := d.now.Day() - d.Day()
 	switch sameMonth := d.Year() == d.now.Year() && d.Month() == d.now.Month(); {
@@ -117,8 +116,8 @@ func humanDate(d date) string {
 
 func relative(x *expansion, p git.Person) (string, error) { return age(secondsOf(p), x.now()), nil }
 
-// ages are the units of relative dates: what is added for rounding, how many of
-// the previous unit make one, and below how many the unit is used.
+// ages are the units of relative dates: the rounding, the number of previous units in one, and the
+// number below which the unit is used.
 var ages = []struct {
 	unit              string
 	round, per, until uint64
@@ -136,7 +135,7 @@ const (
 	yearsAndMonthsUntil = 1825
 )
 
-// age returns how long ago a moment was, rounded to one unit, or to years and months.
+// age returns the time since a moment, rounded to one unit, or to years and months.
 func age(seconds uint64, now time.Time) string {
 	n := uint64(now.Unix())
 	if n < seconds {

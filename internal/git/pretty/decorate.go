@@ -12,14 +12,13 @@ const (
 	branches = "refs/heads/"
 	tags     = "refs/tags/"
 	remotes  = "refs/remotes/"
-	// Replacements are no names where git does not replace objects.
+	// Replacement refs are no decorations if git does not replace objects.
 	replacements = "refs/replace/"
 	tagMark      = "tag: "
 )
 
-// readDecorations returns the names of the commit as they are shown: whether
-// history ends at it, HEAD, and the refs from the last to the first. The branch
-// that HEAD points to is named with it.
+// readDecorations returns the commit's names in display order: the end of a shallow history, HEAD,
+// and the refs from last to first. HEAD's branch is shown with it.
 func (f *Formatter) readDecorations() (names []string, err error) {
 	shallow, err := f.shallow()
 	if err != nil {
@@ -55,8 +54,8 @@ func (f *Formatter) readDecorations() (names []string, err error) {
 	return names, nil
 }
 
-// decoration returns the short name of a ref. One that leads to the commit by way of an
-// annotated tag counts as a tag, wherever it is.
+// decoration returns the short name of a ref. A ref that reaches the commit through an annotated
+// tag counts as a tag, wherever it is.
 func decoration(ref git.Ref) string {
 	mark := ""
 	if ref.Target != ref.Commit || strings.HasPrefix(ref.Name, tags) {

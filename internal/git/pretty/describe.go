@@ -11,20 +11,17 @@ import (
 	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
-// maxPattern is the longest argument that Linux starts a program with: git
-// describe is one.
+// maxPattern is the longest argument of a program on Linux: git runs git describe.
 const maxPattern = 128 << 10
 
-// Descriptions are the results of each %(describe…) of a commit, since one can take a
-// walk through its history. They may be shared by any number of formatters
-// of the commit, so that all say the same.
+// Descriptions caches the results of each %(describe…) of a commit, which may need a walk through
+// its history. Any number of formatters of the commit may share it, so that their results agree.
 type Descriptions struct {
 	mu    sync.Mutex
-	texts map[string]string // by the arguments of the placeholder
+	texts map[string]string // by the placeholder's arguments
 }
 
-// find returns the description that a placeholder asks for, and makes it the
-// first time.
+// find returns the description for a placeholder, and computes it the first time.
 func (d *Descriptions) find(args string, describe func() (string, error)) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,9 +39,9 @@ func (d *Descriptions) find(args string, describe func() (string, error)) (strin
 	return text, nil
 }
 
-// describe expands %(describe) and %(describe:…). It is expanded once by a formatter,
-// and an attempt with wrong options counts: gitattributes(5), export-subst. When
-// nothing describes the commit it is empty.
+// describe expands %(describe) and %(describe:…). A formatter expands it once, and an attempt with
+// wrong options counts: gitattributes(5), export-subst. The result is empty if nothing describes
+// the commit.
 func (x *expansion) describe(out *buffer, args string) (rest string, ok bool) {
 	if x.described {
 		return "", false
@@ -68,14 +65,14 @@ func (d *describer) set(o option) bool {
 	switch o.name {
 	case "tags":
 		on, ok := o.flag()
-		if !ok { // git passes over it at the end of the list
+		if !ok { // git ignores it at the end of the list
 			return strings.HasPrefix(o.rest, ")")
 		}
 		d.lightweight = on
 		return true
 	case "abbrev":
 		number, after := cutInt(o.value)
-		d.abbreviation = abbreviationLength(int32(number)) // git keeps no more of it
+		d.abbreviation = abbreviationLength(int32(number)) // git truncates it to 32 bits
 		return o.value != "" && after == ""
 	case "match":
 		d.match = append(d.match, o.value)
@@ -87,8 +84,7 @@ func (d *describer) set(o option) bool {
 	return false
 }
 
-// abbreviationLength returns 0 for no id at all, or as many digits as git shows at
-// least and at most.
+// abbreviationLength returns 0 for no id, or a length within git's bounds.
 func abbreviationLength(number int32) int {
 	const shortest, longest = 4, 40
 	if number == 0 {
@@ -97,22 +93,21 @@ func abbreviationLength(number int32) int {
 	return min(max(int(number), shortest), longest)
 }
 
-// describer finds the tag that a commit is best described by: git-describe(1).
+// describer finds the tag that describes a commit best: git-describe(1).
 type describer struct {
 	*Formatter
 	*meter
-	lightweight    bool // tags without an object of their own count, too
+	lightweight    bool // includes lightweight tags
 	abbreviation   int
 	match, exclude []string
 	names          map[git.ID]*tagName
 }
 
-// tagName is the best tag of a commit.
 type tagName struct {
 	ref       git.Ref
 	annotated bool
-	read      bool // the tag object was looked at
-	broken    bool // it cannot be read
+	read      bool // the tag object was read
+	broken    bool // the tag object is unreadable
 	object    tagObject
 }
 
@@ -144,7 +139,6 @@ func (d *describer) describe() (string, error) {
 
 func (d *describer) takesPart(n *tagName) bool { return d.lightweight || n.annotated }
 
-// collect finds the best tag of each commit.
 func (d *describer) collect() error {
 	tags, err := readable(d.repository.Tags())
 	if err != nil {
@@ -166,17 +160,17 @@ func (d *describer) collect() error {
 	return d.err
 }
 
-// selected reports whether the options let a tag take part.
+// selected reports whether the options admit a tag.
 func (d *describer) selected(name string) bool {
 	matches := func(pattern string) bool {
-		d.spend(len(pattern) * len(name)) // the most that it can cost
+		d.spend(len(pattern) * len(name)) // the maximal cost of matching
 		return d.ok() && wildmatch.Match(pattern, []byte(name), 0)
 	}
 	return !slices.ContainsFunc(d.exclude, matches) && (len(d.match) == 0 || slices.ContainsFunc(d.match, matches))
 }
 
-// better reports whether a tag takes the place of another one of the commit.
-// Annotated tags go before others, and later ones before earlier ones.
+// better reports whether a tag replaces another one of the commit. Annotated tags precede others,
+// and later ones precede earlier ones.
 func (d *describer) better(n, present *tagName) (bool, error) {
 	if present == nil || n.annotated && !present.annotated {
 		return true, nil
@@ -193,7 +187,6 @@ func (d *describer) better(n, present *tagName) (bool, error) {
 	return present.object.date < n.object.date, nil
 }
 
-// readTag reads the tag object, once.
 func (d *describer) readTag(n *tagName) error {
 	if n.read || !n.annotated {
 		return nil
@@ -231,9 +224,8 @@ func parseTag(raw string) (t tagObject, ok bool) {
 	return t, true
 }
 
-// text returns the name of a tag and how far the commit is from it. The name in a tag
-// object goes before that of its ref; where they differ, the id of the tagged
-// commit is added.
+// text returns the name of a tag and the commit's distance from it. The name in a tag object takes
+// precedence over that of its ref; if they differ, the id of the tagged commit is added.
 func (d *describer) text(n *tagName, depth int, exact bool) (string, error) {
 	if err := d.readTag(n); err != nil || n.broken {
 		return "", err

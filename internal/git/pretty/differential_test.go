@@ -303,7 +303,7 @@ var fixedFiles = []string{
 	"é$Format:%xzz$", "$Format:%C(always,dim italic blink reverse strike noblink)$",
 }
 
-// randomFormat puts placeholders together in ways that nobody would.
+// randomFormat combines placeholders in unlikely ways.
 func randomFormat(r *rand.Rand) string {
 	var b strings.Builder
 	for range 1 + r.IntN(8) {

@@ -10,10 +10,10 @@ import (
 	"github.com/repomcp/repomcp/internal/git/mailmap"
 )
 
-// maxMailmap bounds the mailmap; that of Linux has 50 KiB.
+// maxMailmap bounds the mailmap; Linux's has 50 KiB.
 const maxMailmap = 16 << 20
 
-// Repository is what is read of a repository. [git.Snapshot] implements it.
+// Repository is the data that formats read. [git.Snapshot] implements it.
 type Repository interface {
 	mailmap.Repository
 	RawTag(id git.ID) ([]byte, error)
@@ -25,8 +25,8 @@ type Repository interface {
 
 var _ Repository = (*git.Snapshot)(nil)
 
-// Formatter expands formats with one commit. It is used by one goroutine. What it
-// reads of the repository it remembers, so that all its texts agree.
+// Formatter expands formats with one commit. It is used by one goroutine. It caches what it reads
+// of the repository, so that all its texts agree.
 type Formatter struct {
 	repository Repository
 	id         git.ID
@@ -40,11 +40,11 @@ type Formatter struct {
 	decorations func() ([]string, error)
 
 	shortIDs     map[git.ID]string
-	described    bool // %(describe) was seen
+	described    bool // %(describe) was expanded
 	descriptions *Descriptions
 }
 
-// New makes the formatter of a commit. The clock is for relative dates.
+// New returns the formatter of a commit. The clock is for relative dates.
 func New(r Repository, id git.ID, now func() time.Time) *Formatter {
 	f := &Formatter{
 		repository: r, id: id, now: now, descriptions: new(Descriptions),
@@ -57,15 +57,14 @@ func New(r Repository, id git.ID, now func() time.Time) *Formatter {
 	return f
 }
 
-// Sharing makes the formatter take part in what is known of the commit's
-// descriptions, and returns it.
+// Sharing makes the formatter use a shared cache of the commit's descriptions, and returns the
+// formatter.
 func (f *Formatter) Sharing(known *Descriptions) *Formatter {
 	f.descriptions = known
 	return f
 }
 
-// readable refuses refs of which one cannot be read: it may lead to anything, so
-// that no answer would be right.
+// readable fails if a ref is unreadable: it may point to any commit, so no answer would be certain.
 func readable(refs []git.Ref, err error) ([]git.Ref, error) {
 	for _, ref := range refs {
 		if ref.Damage != nil {
@@ -75,8 +74,7 @@ func readable(refs []git.Ref, err error) ([]git.Ref, error) {
 	return refs, err
 }
 
-// shortID abbreviates an id. The same ones are asked for again and again, so that
-// they are remembered.
+// shortID abbreviates an id. It caches the results, because the same ids recur.
 func (f *Formatter) shortID(id git.ID) (string, error) {
 	if short, known := f.shortIDs[id]; known {
 		return short, nil
@@ -88,16 +86,16 @@ func (f *Formatter) shortID(id git.ID) (string, error) {
 	return short, err
 }
 
-// automatic asks for abbreviations of git's default length.
+// automatic selects git's default length of abbreviations.
 const automatic = -1
 
-// DependsOnRefs reports whether the expansion of a format may depend on more than
-// the commit: on refs, on which other objects there are, on the mailmap of HEAD,
-// on the time, or on whoever verifies signatures. It may say so of a format that
-// does not, never the other way round.
+// DependsOnRefs reports whether the expansion of a format may depend on more than the commit: on
+// refs, on the existence of other objects, on the mailmap of HEAD, on the time, or on the
+// verification of signatures. It may be true for a format that does not depend on these, but is
+// never false for one that does.
 func DependsOnRefs(format string) bool {
 	format = untilNUL(format)
-	// After a padded colour, the second of two percent signs begins a placeholder.
+	// After a padded colour, the second of two percent signs starts a placeholder.
 	doubled := !strings.ContainsAny(format, "<>")
 	for {
 		_, rest, found := strings.Cut(format, "%")

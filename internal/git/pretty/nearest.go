@@ -13,35 +13,35 @@ import (
 // maxCandidates is the default of git describe --candidates.
 const maxCandidates = 10
 
-// node is a commit that was met.
+// node is a visited commit.
 type node struct {
 	date    uint64
 	parents []git.ID
 	id      git.ID
-	within  uint32 // bit i: the i-th candidate has this commit in its history
+	within  uint32 // bit i: reachable from candidate i
 	queued  bool
 }
 
-// candidate is a tag that may describe the commit. Its depth is the number of
-// commits that the commit has in its history and the tag does not.
+// candidate is a tag that may describe the commit. Its depth is the number of commits that the
+// commit reaches and the tag does not.
 type candidate struct {
 	name  *tagName
 	depth int
 	bit   uint32
 }
 
-// walk goes through history from the commit backwards.
+// walk visits history from the commit backwards.
 type walk struct {
 	*describer
-	ends    map[git.ID]bool // where a shallow history ends
+	ends    map[git.ID]bool // ends of a shallow history
 	nodes   map[git.ID]*node
 	queue   newest.Queue[*node]
 	visited int
 	found   []*candidate
 }
 
-// search finds the tag with the least depth among those that are met first, nil
-// for none: git-describe(1), SEARCH STRATEGY.
+// search finds the tag with the least depth among the first ones found, nil for none:
+// git-describe(1), SEARCH STRATEGY.
 func (d *describer) search() (*candidate, error) {
 	ends, err := d.shallow()
 	if err != nil {
@@ -73,8 +73,8 @@ func (d *describer) search() (*candidate, error) {
 	return best, w.finish(best)
 }
 
-// read reads what the walk needs of a commit. One that is missing has neither
-// parents nor a date, as for git.
+// read reads a commit's data for the walk. A missing commit has neither parents nor a date, as in
+// git.
 func (w *walk) read(id git.ID) (*node, error) {
 	if len(w.nodes) >= w.history {
 		return nil, &LimitError{What: "commits visited", Limit: int64(w.history)}
@@ -109,8 +109,8 @@ func (w *walk) pop() *node {
 	return n
 }
 
-// consider counts a commit, and takes its tag as a candidate. It reports whether
-// there are too many of them.
+// consider counts a commit, and adds its tag to the candidates. It reports whether there are too
+// many candidates.
 func (w *walk) consider(n *node) (full bool) {
 	w.visited++
 	if name := w.names[n.id]; name != nil && w.takesPart(name) {
@@ -129,9 +129,8 @@ func (w *walk) consider(n *node) (full bool) {
 	return false
 }
 
-// settled reports whether the last commit to visit belongs to all of the best
-// candidates, so that the rest of history changes nothing. git asks that only
-// when one of them is annotated.
+// settled reports whether all of the best candidates reach the last commit to visit, so that the
+// rest of history changes nothing. git checks that only if one of them is annotated.
 func (w *walk) settled(n *node) bool {
 	if w.queue.Len() > 0 || !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.name.annotated }) {
 		return false
@@ -140,8 +139,8 @@ func (w *walk) settled(n *node) bool {
 	return !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.depth == least && n.within&c.bit == 0 })
 }
 
-// follow queues the parents of a commit that are new, and returns all of them.
-// What has the commit in its history has them too.
+// follow queues new parents of a commit, and returns all of its parents. Candidates that reach the
+// commit reach its parents too.
 func (w *walk) follow(n *node) (parents []*node, err error) {
 	for _, id := range n.parents {
 		p := w.nodes[id]
@@ -154,12 +153,12 @@ func (w *walk) follow(n *node) (parents []*node, err error) {
 		p.within |= n.within
 		parents = append(parents, p)
 	}
-	n.parents = nil // each commit is followed once
+	n.parents = nil // follows each commit once
 	return parents, nil
 }
 
-// finish counts the commits that the best candidate does not have and that were
-// not visited. It ends when all that are queued belong to it.
+// finish counts the unvisited commits that the best candidate does not reach. It ends once the
+// candidate reaches all queued commits.
 func (w *walk) finish(best *candidate) error {
 	outside := make(map[*node]bool)
 	note := func(nodes iter.Seq[*node]) {

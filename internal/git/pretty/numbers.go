@@ -23,14 +23,14 @@ func byteAt(s string, i int) byte {
 	return s[i]
 }
 
-// untilNUL returns the text up to the first NUL, where git's texts end.
+// untilNUL returns the string up to the first NUL, where C strings end.
 func untilNUL(s string) string {
 	text, _, _ := strings.Cut(s, "\x00")
 	return text
 }
 
-// cutInt reads a decimal number with blanks and a sign before it. One that is too
-// large is the largest. Without a digit, rest is s and the number 0.
+// cutInt parses a decimal number after blanks and a sign. Too large numbers are clamped. Without a
+// digit, rest is s and the number 0.
 func cutInt(s string) (n int64, rest string) {
 	number := strings.TrimLeft(s, spaces+"\v\f")
 	end := 0
@@ -47,7 +47,7 @@ func cutInt(s string) (n int64, rest string) {
 	return n, number[end:]
 }
 
-// hexByte reads the two hexadecimal digits that s begins with.
+// hexByte parses two hexadecimal digits at the beginning of s.
 func hexByte(s string) (text string, ok bool) {
 	if len(s) < 2 {
 		return "", false
@@ -56,8 +56,7 @@ func hexByte(s string) (text string, ok bool) {
 	return string([]byte{byte(n)}), err == nil
 }
 
-// parseBool reads a boolean as git-config(1) has them: a word, or a number, which
-// may have a unit.
+// parseBool parses a boolean as in git-config(1): a word, or a number with an optional unit.
 func parseBool(s string) (value, ok bool) {
 	s = strings.ToLower(s)
 	switch s {
@@ -75,14 +74,14 @@ func parseBool(s string) (value, ok bool) {
 	return n != 0, err == nil
 }
 
-// option is one of the options after the colon of %(describe:…) and %(trailers:…).
+// option is one option of %(describe:…) or %(trailers:…).
 type option struct {
 	name, value string
-	hasValue    bool   // it has a value
-	rest        string // the list after it
+	hasValue    bool   // there is a value
+	rest        string // the remaining list
 }
 
-// flag returns the value of an option that is on or off, and on without one.
+// flag returns the value of a boolean option, true without a value.
 func (o option) flag() (on, ok bool) {
 	if !o.hasValue {
 		return true, true
@@ -90,8 +89,8 @@ func (o option) flag() (on, ok bool) {
 	return parseBool(o.value)
 }
 
-// cutOption reads the first of a list of options, which have commas between them
-// and end at a parenthesis. The zero option is for a list without an end.
+// cutOption parses the first option of a list, which is separated by commas and ends at a
+// parenthesis. It returns the zero option for an unterminated list.
 func (m *meter) cutOption(list string) (o option) {
 	end := m.indexAny(list, ",)")
 	if end < 0 {
@@ -102,8 +101,7 @@ func (m *meter) cutOption(list string) (o option) {
 	return o
 }
 
-// readOptions reads the options of a placeholder, if there are any, up to the
-// parenthesis that ends it.
+// readOptions parses the options of a placeholder, if any, up to the closing parenthesis.
 func (m *meter) readOptions(args string, read func(option) bool) (rest string, ok bool) {
 	if list, found := strings.CutPrefix(args, ":"); found {
 		for args = list; m.ok() && args != "" && args[0] != ')'; {

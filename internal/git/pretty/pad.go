@@ -7,34 +7,33 @@ import (
 )
 
 const (
-	// maxColumns is the largest padding and indent.
+	// maxColumns bounds padding and indent.
 	maxColumns = 16 << 10
-	// terminalColumns is the width that git takes a terminal to have where there is
-	// none.
+	// terminalColumns is git's default width of a terminal.
 	terminalColumns = 80
-	// longestEscape is how far back %>> looks for the beginning of a colour.
+	// longestEscape is how far back %>> searches for the beginning of a colour.
 	longestEscape = 10
 )
 
-// padding is what %<(…) and its like ask for. It is for the next placeholder only.
+// padding is the effect of %<(…) and similar placeholders. It applies to the next placeholder only.
 type padding struct {
 	side    side
 	columns int                   // negative: up to that column
-	cutFrom func(columns int) int // the first column to leave out; nil: nothing is
+	cutFrom func(columns int) int // the first column to omit; nil: none
 }
 
-// side is where blanks are put.
+// side is where blanks are added.
 type side uint8
 
 const (
 	nowhere      side = iota
 	right             // %<
 	left              // %>
-	leftStealing      // %>>: blanks before the text are used up first
+	leftStealing      // %>>: replaces blanks before the text first
 	both              // %><
 )
 
-// truncations are where two dots take the place of what is too wide.
+// truncations maps the truncating options to the column of the two dots.
 var truncations = map[string]func(columns int) int{
 	"trunc":  func(columns int) int { return columns - len(dots) },
 	"ltrunc": func(int) int { return 0 },
@@ -43,8 +42,8 @@ var truncations = map[string]func(columns int) int{
 
 const dots = ".."
 
-// setPadding expands %<(N), %<|(N) and the like, with an optional truncation. What it
-// sets stays set even where the truncation turns out to be none.
+// setPadding expands %<(N), %<|(N) and similar placeholders, with an optional truncation. The
+// padding remains set even if the truncation is invalid.
 func setPadding(s side) func(*expansion, *buffer, string) (string, bool) {
 	return func(x *expansion, _ *buffer, args string) (string, bool) {
 		args, toColumn := strings.CutPrefix(args, "|")
@@ -74,11 +73,11 @@ func setPadding(s side) func(*expansion, *buffer, string) (string, bool) {
 	}
 }
 
-// paddingColumns reads the number of columns. A negative one counts from the
-// right edge of the terminal, for %<| and the like only.
+// paddingColumns parses the number of columns. A negative one counts from the right edge of the
+// terminal, only for %<| and its variants.
 func paddingColumns(s string, toColumn bool) (columns int, ok bool) {
 	number, rest := cutInt(s)
-	columns = int(int32(number)) // git keeps no more of it
+	columns = int(int32(number)) // git truncates it to 32 bits
 	if rest == s || columns == 0 || columns < -maxColumns || columns > maxColumns {
 		return 0, false
 	}
@@ -91,8 +90,7 @@ func paddingColumns(s string, toColumn bool) (columns int, ok bool) {
 	return -columns, columns >= 0
 }
 
-// padded expands a placeholder with the padding that was asked for, and returns
-// the format after it.
+// padded expands a placeholder with the current padding, and returns the rest of the format.
 func (x *expansion) padded(format string) (rest string) {
 	if x.padding.side == nowhere {
 		return x.expandOne(x.out, format)
@@ -124,8 +122,7 @@ func (x *expansion) padded(format string) (rest string) {
 	return rest
 }
 
-// colored expands colours and the placeholder after them, which padding takes for
-// one.
+// colored expands colours and the placeholder after them, which padding treats as one.
 func (x *expansion) colored(text *buffer, format string) (rest string) {
 	for rest = format; x.ok(); rest = rest[1:] {
 		isColor := byteAt(rest, 0) == 'C'
@@ -137,7 +134,7 @@ func (x *expansion) colored(text *buffer, format string) (rest string) {
 	return rest
 }
 
-// column returns where the present line ends. A text ends at a NUL.
+// column returns the column at the end of the current line. A text ends at a NUL.
 func (x *expansion) column() int {
 	line := x.out.bytes
 	x.spendFast(len(line))
@@ -149,9 +146,9 @@ func (x *expansion) column() int {
 	return widthOf(string(line))
 }
 
-// steal removes blanks before the text, as many as are missing, and returns their
-// number. Colours between them are moved into the text. It takes none that were
-// there before the format, and not the first byte of all.
+// steal removes blanks before the text, up to the missing number, and returns their number. Colours
+// between them move into the text. It keeps blanks before the format, and the first byte of the
+// text.
 func (x *expansion) steal(text *buffer, missing int) (stolen int) {
 	before := x.out.bytes
 	for first := max(x.begin, 1); stolen < missing && len(before) > first; {
@@ -173,8 +170,8 @@ func (x *expansion) steal(text *buffer, missing int) (stolen int) {
 	return stolen
 }
 
-// replaceColumns puts two dots for the characters that begin in these columns.
-// Colours stay, and so does a text that is not UTF-8.
+// replaceColumns replaces the characters that begin in these columns by two dots. Colours and
+// invalid UTF-8 stay.
 func replaceColumns(text string, from, count int) string {
 	if !utf8.ValidString(text) {
 		return text
@@ -193,8 +190,8 @@ func replaceColumns(text string, from, count int) string {
 	return replaced.String()
 }
 
-// setWrapping expands %w(width,indent,next indent). What is before it is wrapped as the
-// last one said.
+// setWrapping expands %w(width,indent,next indent). Earlier text is wrapped by the previous
+// setting.
 func (x *expansion) setWrapping(out *buffer, args string) (rest string, ok bool) {
 	args, ok = strings.CutPrefix(args, "(")
 	end := x.indexAny(args, ")")
@@ -221,9 +218,8 @@ func (x *expansion) setWrapping(out *buffer, args string) (rest string, ok bool)
 	return args[end+1:], true
 }
 
-// wrapAs wraps the text since the last %w as that one said, and remembers how to
-// wrap the text to come. Within padding, git takes a position in the whole text
-// for one in the text that is padded, and so does this.
+// wrapAs wraps the text since the last %w by its setting, and stores the next one. Within padding,
+// git takes a position in the whole text for one in the padded text, and so does this.
 func (x *expansion) wrapAs(out *buffer, next wrapping) {
 	if !x.ok() || x.wrapping == next {
 		return

@@ -6,13 +6,13 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// personPart is what a letter after %a and %c stands for.
+// personPart is the meaning of a letter after %a and %c.
 type personPart struct {
 	show   func(x *expansion, p git.Person) (string, error)
 	drifts bool // see DependsOnRefs
 	dated  bool // needs a date
-	// blank says that the placeholder is empty where the commit does not have the
-	// part; otherwise it stays as it is.
+	// blank means that the placeholder is empty if the commit lacks the part; otherwise it stays
+	// unchanged.
 	blank bool
 }
 
@@ -65,7 +65,7 @@ func asStored(part func(git.Person) string) func(*expansion, git.Person) (string
 	return func(_ *expansion, p git.Person) (string, error) { return part(p), nil }
 }
 
-// byMailmap looks people up in the .mailmap of HEAD: gitmailmap(5).
+// byMailmap applies the .mailmap of HEAD: gitmailmap(5).
 func byMailmap(part func(git.Person) string) func(*expansion, git.Person) (string, error) {
 	return func(x *expansion, p git.Person) (string, error) {
 		people, err := x.people()

@@ -6,36 +6,35 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// expansion is the state of one format that is being expanded.
+// expansion is the state while expanding one format.
 type expansion struct {
 	*Text
 	known    *commit // for placeholders that need it
-	begin    int     // where the format's own text begins
+	begin    int     // start of the format's own text
 	padding  padding
 	wrapping wrapping
-	wrapFrom int // where the text begins that wrapping is for
+	wrapFrom int // start of the text to wrap
 }
 
-// placeholder is what a name after a percent sign stands for.
+// placeholder is the meaning of a name after a percent sign.
 type placeholder struct {
 	needs  need
 	drifts bool // see DependsOnRefs
-	// expand writes what the placeholder stands for, and returns the format after
-	// its arguments. It is not ok where they are none.
+	// expand writes the expansion, and returns the format after its arguments. ok is false for
+	// invalid arguments.
 	expand func(x *expansion, out *buffer, args string) (rest string, ok bool)
 }
 
-// need is what a placeholder looks at.
+// need is the part of a commit that a placeholder reads.
 type need uint8
 
 const (
 	nothing need = iota
-	links        // the commit, but not its text
-	words        // its text, which decides about Text.Encode
+	links        // the commit without its text
+	words        // its text, which affects Text.Encode
 )
 
-// placeholders are those of git-log(1), PRETTY FORMATS, by their names. Of two
-// that fit, the longer one counts.
+// placeholders are those of git-log(1), PRETTY FORMATS, by name. The longest matching name counts.
 var placeholders = table(map[string]placeholder{
 	"n":  {nothing, false, constant("\n")},
 	"x":  {nothing, false, hexCode},
@@ -56,7 +55,7 @@ var placeholders = table(map[string]placeholder{
 	"d": {links, true, decorated(" (", ")")},
 	"D": {links, true, decorated("", "")},
 
-	// There are no notes, no reflog and no --source.
+	// Notes, reflog and --source do not exist here.
 	"N": {links, false, unknown},
 	"S": {links, false, unknown},
 	"g": {links, false, unknown},
@@ -73,10 +72,10 @@ var placeholders = table(map[string]placeholder{
 
 	"(describe": {nothing, true, (*expansion).describe},
 	"(trailers": {words, false, (*expansion).trailers},
-	"(decorate": {words, true, unknown}, // of a later git
+	"(decorate": {words, true, unknown}, // from a later git
 })
 
-// longestName is that of %(describe) and others.
+// longestName is the length of the longest name.
 const longestName = len("(describe")
 
 // table adds the placeholders of people, and those that are always empty.
@@ -98,8 +97,8 @@ func table(t map[string]placeholder) map[string]placeholder {
 	return t
 }
 
-// find returns the placeholder that a format begins with, and the format after
-// its name. What is no placeholder counts as one that needs all of the commit.
+// find returns the placeholder at the start of a format, and the format after its name. An unknown
+// placeholder needs the whole commit.
 func find(format string) (p placeholder, args string) {
 	for n := min(longestName, len(format)); n > 0; n-- {
 		if p, ok := placeholders[format[:n]]; ok {
@@ -109,7 +108,7 @@ func find(format string) (p placeholder, args string) {
 	return placeholder{words, false, unknown}, format
 }
 
-// expand expands a format. Text that is no placeholder is copied.
+// expand expands a format, and copies other text.
 func (x *expansion) expand(format string) {
 	for x.ok() {
 		before, rest, found := strings.Cut(format, "%")
@@ -128,20 +127,18 @@ func (x *expansion) expand(format string) {
 	}
 }
 
-// signs may stand before the name of a placeholder. They are put before an
-// expansion that is not empty, but for the minus, which removes the line feeds
-// before an empty one.
+// signs may precede the name of a placeholder. They are inserted before a non-empty expansion,
+// except the minus, which removes line feeds before an empty one.
 var signs = map[byte]string{'-': "-", '+': "\n", ' ': " "}
 
-// item expands a placeholder with its sign and padding, and returns the format
-// after it.
+// item expands a placeholder with its sign and padding, and returns the rest of the format.
 func (x *expansion) item(format string) (rest string) {
 	sign := signs[byteAt(format, 0)]
 	if sign == "" {
 		return x.padded(format)
 	}
 	if byteAt(format, 1) == 'w' {
-		return format // would change what is before it
+		return format // would change the text before it
 	}
 	start := len(x.out.bytes)
 	rest = x.padded(format[1:])
@@ -157,8 +154,8 @@ func (x *expansion) item(format string) (rest string) {
 	return rest
 }
 
-// expandOne expands one placeholder, and returns all of the format where it begins with
-// none.
+// expandOne expands one placeholder, and returns the rest of the format; all of it if there is no
+// placeholder.
 func (x *expansion) expandOne(out *buffer, format string) (rest string) {
 	p, args := find(format)
 	if p.needs != nothing {
@@ -188,7 +185,7 @@ func constant(text string) func(*expansion, *buffer, string) (string, bool) {
 	}
 }
 
-// commitPart makes an expansion of what is to be shown of the commit.
+// commitPart returns an expansion that shows a part of the commit.
 func commitPart(part func(*expansion, *commit) (string, error)) func(*expansion, *buffer, string) (string, bool) {
 	return func(x *expansion, out *buffer, args string) (string, bool) {
 		text, err := part(x, x.known)
@@ -222,14 +219,14 @@ func parents(name func(*expansion, git.ID) (string, error)) func(*expansion, *bu
 func hexCode(x *expansion, out *buffer, args string) (string, bool) {
 	code, ok := hexByte(args)
 	if !ok {
-		x.readText = true // as for all that is no placeholder
+		x.readText = true // as for all unknown placeholders
 		return "", false
 	}
 	out.add(code)
 	return args[2:], true
 }
 
-// signature expands %G, by what is known without the program that verifies.
+// signature expands %G as far as that is possible without a verifying program.
 func signature(part func(state string) string) func(*expansion, *buffer, string) (string, bool) {
 	return commitPart(func(_ *expansion, c *commit) (string, error) {
 		state, err := c.signatureState()
@@ -237,7 +234,7 @@ func signature(part func(state string) string) func(*expansion, *buffer, string)
 	})
 }
 
-// decorated expands %d and %D: the names of the commit between two signs.
+// decorated expands %d and %D: the names of the commit between two delimiters.
 func decorated(begin, end string) func(*expansion, *buffer, string) (string, bool) {
 	return commitPart(func(x *expansion, _ *commit) (string, error) {
 		names, err := x.decorations()

@@ -151,7 +151,7 @@ func TestNearlyFatalDates(t *testing.T) {
 	}
 }
 
-// TestSignedCommits has signatures that nobody can check.
+// TestSignedCommits uses signatures that cannot be verified.
 func TestSignedCommits(t *testing.T) {
 	gittest.Long(t)
 	if _, err := exec.LookPath("gpg"); err != nil {

@@ -10,20 +10,18 @@ import (
 )
 
 const (
-	// maxExpansion bounds by how many bytes formats lengthen a text: one
-	// placeholder of ten bytes can ask for 16 KiB of padding, and one of five
-	// repeats a message of megabytes.
+	// maxExpansion bounds the bytes that formats add to a text: one placeholder of ten bytes can
+	// ask for 16 KiB of padding, and one of five repeats a message of megabytes.
 	maxExpansion = 64 << 20
-	// maxWork bounds the bytes that are looked at for one text, a few seconds of
-	// work: a placeholder may read the whole text before it, or the whole message,
-	// and add nothing.
+	// maxWork bounds the bytes that are examined for one text, a few seconds of work: a placeholder
+	// may read the whole text before it, or the whole message, and add nothing.
 	maxWork = 256 << 20
-	// maxHistory bounds the commits that %(describe) visits, some 150 bytes each;
-	// Linux has 1.4 million.
+	// maxHistory bounds the commits that %(describe) visits, some 150 bytes each; Linux has 1.4
+	// million.
 	maxHistory = 2 << 20
 )
 
-// FatalError is a placeholder for which git ends without a result.
+// FatalError is a placeholder at which git fails.
 type FatalError struct {
 	// Reason says what is wrong with it.
 	Reason string
@@ -31,23 +29,21 @@ type FatalError struct {
 
 func (e *FatalError) Error() string { return e.Reason }
 
-// LimitError is an expansion that is out of all proportion.
+// LimitError is an expansion beyond a limit.
 type LimitError struct {
-	// What is bounded: "bytes added", "bytes examined" or "commits visited".
-	What string
-	// Limit is the bound.
+	// What names the limit: "bytes added", "bytes examined" or "commits visited".
+	What  string
 	Limit int64
 }
 
 func (e *LimitError) Error() string { return fmt.Sprintf("more than %d %s", e.Limit, e.What) }
 
-// Text is a text that formats are expanded into, between other text or one after
-// the other. It is used by one goroutine.
+// Text is a text with expanded formats. It is used by one goroutine.
 type Text struct {
 	*Formatter
 	*meter
 	out      *buffer
-	readText bool // the last format looked at the commit's text
+	readText bool // the last format read the commit's text
 }
 
 // NewText begins a text, which is appended to dst[len(dst):].
@@ -56,15 +52,14 @@ func (f *Formatter) NewText(ctx context.Context, dst []byte) *Text {
 	return &Text{Formatter: f, meter: m, out: &buffer{meter: m, bytes: dst[len(dst):], max: maxExpansion}}
 }
 
-// Add adds text as it is.
+// Add appends literal text.
 func (t *Text) Add(text []byte) {
 	t.out.max += len(text)
 	t.out.bytes = append(t.out.bytes, text...)
 }
 
-// Expand adds what a format comes to, which is in UTF-8 as far as the commit can
-// be read. What is before it is the line that %<| counts columns of, and %- takes
-// line feeds from its end.
+// Expand appends the expansion of a format, in UTF-8 as far as the commit is readable. Earlier text
+// is the line whose columns %<| counts; %- removes line feeds from its end.
 func (t *Text) Expand(format string) {
 	x := &expansion{Text: t, begin: len(t.out.bytes), wrapFrom: len(t.out.bytes)}
 	t.readText = false
@@ -72,9 +67,8 @@ func (t *Text) Expand(format string) {
 	x.wrapAs(t.out, wrapping{})
 }
 
-// Encode turns the text so far into the encoding that the commit's header names,
-// if the last format looked at the commit's text and all can be said in it. That
-// is what `git archive` does.
+// Encode converts the text so far to the encoding in the commit's header, if the last format read
+// the commit's text and the encoding can represent it, as `git archive` does.
 func (t *Text) Encode() {
 	if !t.ok() || !t.readText {
 		return
@@ -90,12 +84,12 @@ func (t *Text) Encode() {
 	}
 }
 
-// Bytes returns the text. Its error is a [*FatalError], a [*LimitError], the
-// context's or the repository's.
+// Bytes returns the text. The error is a [*FatalError], a [*LimitError], the context's or the
+// repository's.
 func (t *Text) Bytes() ([]byte, error) { return t.out.bytes, t.err }
 
-// meter counts what one text costs. Its error is the first that occurred and is kept;
-// loops ask ok, and what they wrote is thrown away.
+// meter counts the cost of one text. It keeps its first error; loops check ok, and their output is
+// discarded.
 type meter struct {
 	ctx         context.Context
 	left, limit int64
@@ -110,7 +104,7 @@ func (m *meter) fail(err error) {
 	}
 }
 
-// spend accounts for looking at n bytes, and is where the context is asked.
+// spend counts n examined bytes, and checks the context.
 func (m *meter) spend(n int) {
 	m.left -= int64(n) + 1
 	if m.left < 0 {
@@ -121,11 +115,11 @@ func (m *meter) spend(n int) {
 	}
 }
 
-// spendFast accounts for a search for one byte, which passes sixteen bytes while
-// the width of a character is looked up.
+// spendFast counts the search for one byte, which passes sixteen bytes in the time of looking up a
+// character's width.
 func (m *meter) spendFast(n int) { m.spend(n / 16) }
 
-// indexAny is strings.IndexAny, on account.
+// indexAny is strings.IndexAny with its cost counted.
 func (m *meter) indexAny(s, chars string) int {
 	i := strings.IndexAny(s, chars)
 	if i < 0 {
@@ -136,14 +130,14 @@ func (m *meter) indexAny(s, chars string) int {
 	return i
 }
 
-// buffer is text that is being written, up to a size.
+// buffer is the output, up to a size.
 type buffer struct {
 	*meter
 	bytes []byte
 	max   int
 }
 
-// room reports whether n more bytes fit; when not, the meter fails.
+// room reports whether n more bytes fit; otherwise the meter fails.
 func (b *buffer) room(n int) bool {
 	if n <= b.max-len(b.bytes) {
 		return true
@@ -160,7 +154,6 @@ func (b *buffer) add(text string) {
 
 func (b *buffer) addSpaces(n int) { b.add(strings.Repeat(" ", max(n, 0))) }
 
-// insert puts text before a position.
 func (b *buffer) insert(position int, text string) {
 	if b.room(len(text)) {
 		b.spendFast(len(b.bytes) - position)
@@ -168,7 +161,6 @@ func (b *buffer) insert(position int, text string) {
 	}
 }
 
-// trimEnd removes bytes of the set from the end.
 func (b *buffer) trimEnd(set string) {
 	for n := len(b.bytes); n > 0 && strings.IndexByte(set, b.bytes[n-1]) >= 0; n-- {
 		b.bytes = b.bytes[:n-1]

@@ -18,38 +18,35 @@ const (
 const (
 	// scissors is the line below which git commit -v puts a diff.
 	scissors = "# ------------------------ >8 ------------------------\n"
-	// conflictsTitle begins a list of files in messages of old merges.
+	// conflictsTitle starts a list of files in messages of old merges.
 	conflictsTitle = "Conflicts:\n"
-	// othersPerTrailer is how many other lines a paragraph may have for each
-	// trailer, if one is generated.
+	// othersPerTrailer is the number of other lines per trailer that a paragraph may have, if one
+	// trailer is generated.
 	othersPerTrailer = 3
 )
 
-// generated are the beginnings of lines that git itself writes.
+// generated are the prefixes of lines that git itself writes.
 var generated = []string{"Signed-off-by: ", "(cherry picked from commit "}
 
-// trailerBlock is the last paragraph of a message when it has trailers:
-// git-interpret-trailers(1).
+// trailerBlock is the last paragraph of a message with trailers: git-interpret-trailers(1).
 type trailerBlock struct {
 	whole string
 	items []trailer
 }
 
-// trailer is one line of the block, with the indented lines that continue it.
+// trailer is one line of the block, with its indented continuation lines.
 type trailer struct {
 	text       string
-	isTrailer  bool // it has a key
+	isTrailer  bool // there is a key
 	key, value string
 }
 
-// trailerOptions are those of %(trailers:…).
 type trailerOptions struct {
 	only, unfold, keyOnly, valueOnly bool
 	keys                             []string
 	separator, keyValueSeparator     *string
 }
 
-// trailers expands %(trailers) and %(trailers:…).
 func (x *expansion) trailers(out *buffer, args string) (rest string, ok bool) {
 	var options trailerOptions
 	rest, ok = x.readOptions(args, func(o option) bool { return options.set(x.meter, o) })
@@ -80,17 +77,16 @@ func (t *trailerOptions) set(m *meter, o option) bool {
 		return false
 	}
 	on, ok := o.flag()
-	if !ok { // git passes over it where another flag follows
+	if !ok { // git ignores it before another flag
 		return flags[m.cutOption(o.rest).name] != nil
 	}
 	*flag = on
 	return true
 }
 
-// literalCodes are those that separators may have, compiled when they are needed.
+// literalCodes are the codes allowed in separators, compiled on demand.
 var literalCodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([%n]|x[[:xdigit:]]{2})`) })
 
-// literal expands %n, %x and %% only.
 func literal(s string) *string {
 	text := literalCodes().ReplaceAllStringFunc(s, func(code string) string {
 		switch code[1] {
@@ -105,7 +101,7 @@ func literal(s string) *string {
 	return &text
 }
 
-// showTrailers writes the block, as it is or as the options ask for.
+// showTrailers writes the block, unchanged or by the options.
 func (x *expansion) showTrailers(out *buffer, o trailerOptions) {
 	c := x.known
 	if c.trailers == nil {
@@ -143,7 +139,7 @@ func (o *trailerOptions) wants(key string) bool {
 	return o.keys == nil || slices.Contains(o.keys, message.FoldCase(key))
 }
 
-// text returns one trailer as it is shown.
+// text returns a trailer in its displayed form.
 func (o *trailerOptions) text(t trailer) string {
 	if !t.isTrailer {
 		return t.text
@@ -172,7 +168,7 @@ func (o *trailerOptions) text(t trailer) string {
 	return shown
 }
 
-// unfold makes one line of a value.
+// unfold joins the lines of a value.
 func unfold(value string) string {
 	lines := strings.Split(value, "\n")
 	for i := range lines[1:] {
@@ -201,7 +197,6 @@ func parseTrailers(text string) *trailerBlock {
 	return block
 }
 
-// lineEnd returns the length of the first line, with its line feed.
 func lineEnd(s string) int {
 	if n := strings.IndexByte(s, '\n'); n >= 0 {
 		return n + 1
@@ -209,8 +204,8 @@ func lineEnd(s string) int {
 	return len(s)
 }
 
-// cutKey returns what is before the colon of a trailer: letters, digits and
-// hyphens, with blanks after them only.
+// cutKey returns the part of a trailer before the colon: letters, digits and hyphens, which only
+// blanks may follow.
 func cutKey(line string) (key string, ok bool) {
 	key, _, found := strings.Cut(line, keyEnd)
 	word := strings.TrimRight(key, " \t")
@@ -222,8 +217,8 @@ func cutKey(line string) (key string, ok bool) {
 	return key, found && word != ""
 }
 
-// withoutRemarks leaves out what is below the scissors, and what is at the end of
-// the rest: comments, empty lines, and an old list of conflicts.
+// withoutRemarks removes the part after the scissors, and comments, empty lines, and an old list of
+// conflicts at the end of the rest.
 func withoutRemarks(text string) string {
 	if i := strings.Index("\n"+text, "\n"+scissors); i >= 0 {
 		text = text[:i]
@@ -242,8 +237,8 @@ func withoutRemarks(text string) string {
 	return text[:end]
 }
 
-// lastParagraph returns the last paragraph if it is one of trailers, and not the
-// first: then it is the subject. Comments do not end it.
+// lastParagraph returns the last paragraph if it consists of trailers and is not the first, which
+// is the subject. Comments do not end it.
 func lastParagraph(text string) string {
 	seen := false // a line that is neither blank nor a comment
 	for end := len(text); end > 0; {
@@ -261,9 +256,8 @@ func lastParagraph(text string) string {
 	return ""
 }
 
-// areTrailers reports whether all lines of a paragraph are trailers, or one is
-// generated and at least a quarter of all are. Indented lines belong to a trailer
-// above them.
+// areTrailers reports whether all lines of a paragraph are trailers, or one is generated and at
+// least a quarter are trailers. Indented lines belong to the trailer above them.
 func areTrailers(paragraph string) bool {
 	trailers, others, someGenerated, within := 0, 0, false, false
 	for line := range strings.Lines(paragraph) {

@@ -10,13 +10,12 @@ import (
 
 const (
 	softHyphen = 0xad
-	// Vowels and final consonants of Hangul combine with what is before them.
+	// Vowels and final consonants of Hangul combine with the preceding character.
 	firstCombiningHangul = 0x1160
 	lastCombiningHangul  = 0x11ff
 )
 
-// columns returns how many columns of a terminal a character takes, -1 for a control
-// character.
+// columns returns a character's width on a terminal, -1 for a control character.
 func columns(char rune) int {
 	switch {
 	case ' ' <= char && char <= '~' || char == softHyphen:
@@ -37,8 +36,7 @@ func columns(char rune) int {
 	}
 }
 
-// escapeLength returns the length of the escape sequence for a colour that s begins
-// with, 0 for none.
+// escapeLength returns the length of a colour's escape sequence at the start of s, 0 for none.
 func escapeLength(s string) int {
 	if byteAt(s, 0) != '\x1b' || byteAt(s, 1) != '[' {
 		return 0
@@ -53,8 +51,8 @@ func escapeLength(s string) int {
 	return end + 1
 }
 
-// pieces yields the characters of a text and its escape sequences, which take no
-// column. Where the text is not valid UTF-8, each byte takes one.
+// pieces yields the characters of a string, and its escape sequences with width 0. In invalid UTF-8
+// each byte has width 1.
 func pieces(s string, valid bool) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for s != "" {
@@ -76,8 +74,7 @@ func pieces(s string, valid bool) iter.Seq2[string, int] {
 	}
 }
 
-// widthOf returns the number of columns of a text; escape sequences count only in one
-// that is not UTF-8.
+// widthOf returns the width of a string; escape sequences count only in invalid UTF-8.
 func widthOf(s string) int {
 	if !utf8.ValidString(s) {
 		return len(s)

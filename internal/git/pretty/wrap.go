@@ -5,12 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// wrapping is what the last %w asked for: git-shortlog(1), -w. The zero value
-// leaves text as it is.
+// wrapping is the setting of the last %w: git-shortlog(1), -w. The zero value does not change text.
 type wrapping struct{ width, indent, nextIndent int }
 
-// write writes text in lines of at most w.width columns, the first with one
-// indent and the others with the other one; without a width, it only indents.
+// write writes text in lines of at most w.width columns, with separate indents for the first and
+// other lines; without a width, it only indents.
 func (w wrapping) write(out *buffer, text string) {
 	if w.width > 0 {
 		w.wrap(out, text)
@@ -27,13 +26,13 @@ func (w wrapping) write(out *buffer, text string) {
 	}
 }
 
-// wrap breaks lines at white space. A line feed of the text stays where another
-// one or something other than a letter or a digit follows, so that paragraphs and
-// lists keep their lines; otherwise it becomes a blank.
+// wrap breaks lines at white space. It keeps a line feed before another one or before a character
+// other than a letter or a digit, so that paragraphs and lists keep their lines; other line feeds
+// become blanks.
 func (w wrapping) wrap(out *buffer, text string) {
 	valid := utf8.ValidString(text)
 	column, indent := w.indent, w.indent
-	begun, blank := false, "" // whether the line has a word, and what is after it
+	begun, blank := false, "" // whether the line has a word, and the blank after it
 	newLine := func() {
 		out.add("\n")
 		column, indent, begun, blank = w.nextIndent, w.nextIndent, false, ""
@@ -81,8 +80,8 @@ func (w wrapping) wrap(out *buffer, text string) {
 	}
 }
 
-// wordWidth subtracts a column for a control character, as git does where it
-// wraps but not where it pads.
+// wordWidth subtracts a column for a control character, as git does for wrapping but not for
+// padding.
 func wordWidth(word string, valid bool) (total int) {
 	for _, wide := range pieces(word, valid) {
 		total += wide

@@ -1,6 +1,5 @@
-// Package quoting writes names in double quotes with the escapes of C, and reads them:
-// the form in which git shows a path that a line cannot hold (core.quotePath of
-// git-config(1)), and takes one in gitattributes(5).
+// Package quoting writes and parses names in double quotes with C escapes: the form in which git
+// shows unusual paths (core.quotePath of git-config(1)), and accepts them in gitattributes(5).
 package quoting
 
 import (
@@ -8,19 +7,18 @@ import (
 	"strings"
 )
 
-// named are the bytes that have a letter of their own in C, and letters are these, in
-// the same order.
+// named are the bytes with a letter as their C escape, and letters are these letters in the same
+// order.
 const (
 	named   = "\a\b\t\n\v\f\r\"\\"
 	letters = `abtnvfr"\`
 )
 
-// plain bytes stand for themselves: those of ASCII that are seen, and no quotes or
-// backslashes.
+// plain reports whether a byte stands for itself: printable ASCII except quotes and backslashes.
 func plain(c byte) bool { return ' ' <= c && c < 0x7f && c != '"' && c != '\\' }
 
-// AppendPath writes a path as git does: as it is where all of it is plain, else in
-// quotes. The prefix, such as "a/", comes within them.
+// AppendPath appends a path as git does: unchanged if all bytes are plain, else in quotes. The
+// prefix, such as "a/", is inside the quotes.
 func AppendPath(b []byte, prefix, path string) []byte {
 	if strings.IndexFunc(path, func(r rune) bool { return r >= 0x7f || !plain(byte(r)) }) < 0 {
 		return append(append(b, prefix...), path...)
@@ -36,7 +34,7 @@ func AppendPath(b []byte, prefix, path string) []byte {
 	return append(b, '"')
 }
 
-// AppendByte writes a byte as an escape: a letter, or three octal digits.
+// AppendByte appends a byte as an escape: a letter, or three octal digits.
 func AppendByte(b []byte, c byte) []byte {
 	if i := strings.IndexByte(named, c); i >= 0 {
 		return append(b, '\\', letters[i])
@@ -44,8 +42,8 @@ func AppendByte(b []byte, c byte) []byte {
 	return append(b, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
 }
 
-// Cut reads the quoted name that a text begins with, and returns what follows it.
-// It is not ok where the quotes have no end, or where an escape is none of C's.
+// Cut parses the quoted name at the start of a text, and returns the rest. ok is false for unclosed
+// quotes or an unknown escape.
 func Cut(text []byte) (name, rest []byte, ok bool) {
 	text, ok = bytes.CutPrefix(text, []byte{'"'})
 	for ok {
@@ -66,7 +64,7 @@ func Cut(text []byte) (name, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// cutEscape reads what comes after a backslash.
+// cutEscape parses an escape after its backslash.
 func cutEscape(text []byte) (c byte, rest []byte, ok bool) {
 	const digits = 3
 	if len(text) == 0 {

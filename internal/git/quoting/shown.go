@@ -9,23 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// MaxShown is how many bytes of a string are shown: the longest path of Linux. A tree can
-// hold names of megabytes, and a server can send messages of megabytes.
+// MaxShown bounds the shown part of a string: Linux's longest path. A tree can contain names of
+// megabytes, and a server can send messages of megabytes.
 const MaxShown = 4096
 
-// MaxLines is how many lines of a message are shown: fewer than a terminal has.
+// MaxLines bounds the shown lines of a message: fewer than a terminal has.
 const MaxLines = 20
 
-// Name makes a name safe to show in a line: that of a path, a ref or anything else that a
-// committer or a server chose. Most names are left as they are. One with a quote, a
-// backslash, a blank at an end, bytes that are no UTF-8, or characters that are
-// not seen or change how others are seen is put in double quotes, with C's
-// escapes and bytes in octal, as git quotes paths (core.quotePath of
-// git-config(1)). So "\342\200\256" is U+202E, which would turn the rest of the line
-// around.
+// Name makes a name safe to show in a line: that of a path, a ref or anything else that a committer
+// or a server chose. Most names stay unchanged. A name is put in double quotes, with C escapes and
+// octal bytes, if it has a quote, a backslash, a blank at an end, invalid UTF-8, or characters that
+// are invisible or affect the display of others. git quotes paths the same way (core.quotePath of
+// git-config(1)). For example "\342\200\256" is U+202E, which would reverse the rest of the line.
 //
-// [Cut] returns the exact name again, unless it takes more than [MaxShown] bytes in
-// this form: then the rest is left out, and its length is shown.
+// [Cut] returns the exact name again, unless it takes more than [MaxShown] bytes in this form: then
+// the rest is replaced by the length.
 func Name(name string) string {
 	shown, left := name[:min(len(name), MaxShown)], ""
 	if !isPlain(shown) {
@@ -35,10 +33,9 @@ func Name(name string) string {
 	return withLength(shown, name, left != "")
 }
 
-// Text makes a string of several words safe to show, such as the message of an error that a
-// server sent. It escapes what Name does, but for quotes and backslashes, and puts no quotes
-// around it. Lines stay lines; those after the first are indented, so that none can pass for
-// one of the program that shows them.
+// Text makes a string of several words safe to show, such as a server's error message. It escapes
+// as Name does, except quotes and backslashes, and adds no quotes. Line breaks stay; later lines
+// are indented, so that none can pass for a line of the calling program.
 func Text(text string) string {
 	shown, left := escape(text[:min(len(text), MaxShown)], func(r rune) bool {
 		return Unseen(r) && r != '\n' && r != '\t'
@@ -48,8 +45,8 @@ func Text(text string) string {
 	return withLength(strings.Join(lines[:min(len(lines), MaxLines)], "\n    "), text, cut || left != "")
 }
 
-// Clean returns a text of a page or a result with U+FFFD for bytes that are no UTF-8 and for
-// each character that is unseen, but for tabs.
+// Clean returns a text of a page or a result with U+FFFD for invalid UTF-8 and for each unseen
+// character except tabs.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if Unseen(r) && r != '\t' {
@@ -59,7 +56,7 @@ func Clean(text string) string {
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
-// withLength adds how long something is of which not all is shown.
+// withLength appends the length of a string that was cut.
 func withLength(shown, whole string, cut bool) string {
 	if cut || len(whole) > MaxShown {
 		shown += fmt.Sprintf("… (%d bytes)", len(whole))
@@ -67,8 +64,8 @@ func withLength(shown, whole string, cut bool) string {
 	return shown
 }
 
-// JSON escapes what is not seen in a JSON text, which means the same after it. Only
-// strings have such characters.
+// JSON escapes unseen characters in a JSON document, without changing its meaning. Only strings
+// contain such characters.
 func JSON(text []byte) []byte {
 	var b bytes.Buffer
 	for len(text) > 0 {
@@ -87,8 +84,7 @@ func JSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// escape writes what is hidden, and what is no UTF-8, as escapes. It returns what had no
-// room.
+// escape escapes hidden characters and invalid UTF-8. It returns the part that did not fit.
 func escape(text string, hidden func(rune) bool) (escaped, left string) {
 	var b strings.Builder
 	for len(text) > 0 && b.Len() < MaxShown {
@@ -112,15 +108,15 @@ func isPlain(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '\\' || Unseen(r) })
 }
 
-// ignorable are characters that are not seen although they are no control or
-// format characters: fillers, variation selectors and the like.
+// ignorable are invisible characters that are neither control nor format characters: fillers,
+// variation selectors and the like.
 var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
 
 const brailleBlank = '\u2800'
 
-// Unseen reports whether a character of a name must be escaped: control, format
-// (bidirectional and zero-width ones among them), private and unassigned ones,
-// blanks but the common one, and what is drawn as nothing.
+// Unseen reports whether a character of a name must be escaped: control, format (including
+// bidirectional and zero-width ones), private and unassigned characters, blanks except the space,
+// and characters without a glyph.
 func Unseen(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.IsOneOf(ignorable, r) || r == brailleBlank
 }

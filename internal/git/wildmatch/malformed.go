@@ -2,9 +2,9 @@ package wildmatch
 
 import "strings"
 
-// Malformed reports a pattern that matches nothing: one with a set that is not
-// closed, or with a backslash at its end. A bracket that comes first in a set is
-// a member of it, and one within a class such as [:alpha:] does not end it.
+// Malformed reports a pattern that matches nothing: one with an unclosed set, or with a final
+// backslash. A bracket at the start of a set is a member of it, and one within a class such as
+// [:alpha:] does not end it.
 func Malformed(pattern string) bool {
 	for i := 0; i < len(pattern); i++ {
 		switch pattern[i] {
@@ -24,7 +24,7 @@ func Malformed(pattern string) bool {
 	return false
 }
 
-// setSize returns the length of the set that a pattern begins with; 0 if it has no end.
+// setSize returns the length of the set at the start of a pattern; 0 if it is unclosed.
 func setSize(pattern string) int {
 	i := len("[")
 	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {

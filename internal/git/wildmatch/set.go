@@ -2,8 +2,8 @@ package wildmatch
 
 import "strings"
 
-// set reports whether c is in the set that the pattern begins with, and the
-// set's length. A malformed one has nothing in it. c is lowered when fold is.
+// set reports whether c is in the set at the start of the pattern, and returns the set's length. A
+// malformed set is empty. c is lower case if fold is set.
 func set(pattern string, c byte, fold bool) (length int, in bool) {
 	s := scan{rest: pattern[1:], c: c, fold: fold}
 	negated := s.rest != "" && (s.rest[0] == '!' || s.rest[0] == '^')
@@ -18,19 +18,19 @@ func set(pattern string, c byte, fold bool) (length int, in bool) {
 	return len(pattern) - len(s.rest) + 1, s.in != negated
 }
 
-// scan is a set that is being read.
+// scan is the state of parsing a set.
 type scan struct {
 	rest string // of the pattern
 	c    byte
 	fold bool
 	in   bool // c is one of the members so far
 
-	from byte // the last member, which a range can begin with
+	from byte // the last member, a possible start of a range
 	open bool
 }
 
-// member reads one member of the set, and reports false at the end of the
-// pattern or at a class that there is not.
+// member parses one member of the set. It returns false at the end of the pattern or at an unknown
+// class.
 func (s *scan) member() bool {
 	if s.rest == "" {
 		return false
@@ -63,7 +63,7 @@ func (s *scan) escaped() bool {
 	return true
 }
 
-// upTo reads the end of a range; its beginning was a member already.
+// upTo parses the end of a range; its start was parsed as a member.
 func (s *scan) upTo() bool {
 	s.rest = s.rest[1:]
 	if s.rest[0] == '\\' {
@@ -83,7 +83,7 @@ func (s *scan) upTo() bool {
 	return true
 }
 
-// class reads "[:name:]". What only begins like it is the member "[".
+// class parses "[:name:]". An incomplete one is the member "[".
 func (s *scan) class() bool {
 	name := s.rest[2:]
 	end := strings.IndexByte(name, ']')
@@ -105,8 +105,8 @@ func (s *scan) class() bool {
 	return true
 }
 
-// classes are those of POSIX in ASCII, but that for git neither a vertical tab
-// nor a form feed is a space.
+// classes are the POSIX classes in ASCII, except that in git neither a vertical tab nor a form feed
+// is a space.
 var classes = map[string]func(byte) bool{
 	"alnum":  func(c byte) bool { return isLower(c) || isUpper(c) || isDigit(c) },
 	"alpha":  func(c byte) bool { return isLower(c) || isUpper(c) },

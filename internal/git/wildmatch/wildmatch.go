@@ -1,11 +1,9 @@
-// Package wildmatch matches paths against the patterns of gitignore(5), with the
-// answers of git.
+// Package wildmatch matches paths against the patterns of gitignore(5), with the answers of git.
 //
-// [Match] is used by attributes and pathspecs, which first compare what comes
-// before the first special byte; [Literal] says how long that is.
+// Attributes and pathspecs use [Match] after comparing the part before the first special byte;
+// [Literal] returns its length.
 //
-// Patterns and texts are bytes without an encoding, and a letter is an ASCII
-// letter:
+// Patterns and strings are bytes without an encoding, and a letter is an ASCII letter:
 //
 //	?        one byte
 //	*        any bytes, also none
@@ -15,24 +13,22 @@
 //	         space upper xdigit. A space is a blank, a tab, LF or CR
 //	\x       the byte x
 //
-// With [PathName] neither "?", "*" nor a set matches a slash, and "**" does
-// only where it is a whole component: "**/" is any number of folders, also
-// none, and a final "/**" is everything below. Elsewhere "**" is "*".
+// With [PathName] neither "?", "*" nor a set matches a slash, and "**" does only if it is a whole
+// component: "**/" is any number of folders, also none, and a final "/**" is everything below.
+// Elsewhere "**" is "*".
 //
-// A pattern that is malformed (an open set, an unknown class, a final
-// backslash) matches nothing, unless git does without that part: a set ends
-// at the first "]" after its first byte, and a "[:" without ":]" is two bytes.
+// A malformed pattern (an open set, an unknown class, a final backslash) matches nothing, unless
+// git never reaches that part: a set ends at the first "]" after its first byte, and a "[:" without
+// ":]" is two bytes.
 //
-// With [CaseFold] git lowers the letters of the text and those of the pattern
-// that are neither escaped nor single members of a set, so that "\A" and "[A]"
-// match nothing. Ranges are tried in both cases.
+// With [CaseFold] git lowers the letters of the string and those of the pattern that are neither
+// escaped nor single members of a set, so that "\A" and "[A]" match nothing. Ranges are tried in
+// both cases.
 //
-// Git's own recursion takes exponential time for patterns such as "**/**/**/a".
-// Here a match takes at most len(pattern) × len(text) steps for any input, and
-// no memory.
+// Git's own recursion takes exponential time for patterns such as "**/**/**/a". Here a match takes
+// at most len(pattern) × len(text) steps for any input, and no memory.
 //
-// NUL, which ends a pattern or a path in git, is a byte like others: callers
-// have none.
+// NUL, which ends a pattern or a path in git, is an ordinary byte: callers have none.
 package wildmatch
 
 import "bytes"
@@ -41,13 +37,13 @@ import "bytes"
 type Flags uint8
 
 const (
-	// PathName makes a slash something that only a slash and "**" match.
+	// PathName makes only a slash and "**" match a slash.
 	PathName Flags = 1 << iota
 	// CaseFold makes ASCII letters match in any case.
 	CaseFold
 )
 
-// Match reports whether the whole text matches the pattern.
+// Match reports whether the pattern matches the whole text.
 func Match(pattern string, text []byte, flags Flags) bool {
 	m := matcher{pattern: pattern, text: text, flags: flags, star: none, deep: none}
 	for {
@@ -64,8 +60,7 @@ func Match(pattern string, text []byte, flags Flags) bool {
 	}
 }
 
-// Literal is the length of the part of the pattern before the first byte that
-// can be special.
+// Literal returns the length of the part of the pattern before the first byte that may be special.
 func Literal(pattern string) int {
 	for i := range len(pattern) {
 		switch pattern[i] {
@@ -76,26 +71,25 @@ func Literal(pattern string) int {
 	return len(pattern)
 }
 
-// none is the place of an asterisk that was not met.
+// none is the position of an asterisk that was not seen.
 const none = -1
 
-// A matcher walks the pattern and the text once. Where they differ it goes
-// back to the last asterisk and lets that take one byte more, or to the last
-// "**/" and lets that take one folder more. Earlier ones need not be tried
-// again: what is between two asterisks is found at its first place, which
-// leaves the most to those that follow; and what is between two "**/" has a
-// fixed number of slashes, so that its first place also ends first.
+// matcher walks the pattern and the text once. At a difference it backtracks to the last asterisk,
+// which then takes one byte more, or to the last "**/", which then takes one folder more. Earlier
+// ones need not be tried again: the part between two asterisks is found at its first place, which
+// leaves the most to the parts that follow; and the part between two "**/" has a fixed number of
+// slashes, so that its first place also ends first.
 //
-// What is between two slashes of the pattern is therefore compared at most
-// once with what is between two of the text, which bounds the time.
+// Each part between two slashes of the pattern is therefore compared at most once with each part
+// between two slashes of the text, which bounds the time.
 type matcher struct {
 	pattern string
 	text    []byte
 	flags   Flags
 
-	p, t         int // where both are
+	p, t         int // current positions
 	star, starAt int // the pattern after the last asterisk, the text after what it takes
-	deep, deepAt int // the same of the last "**/"
+	deep, deepAt int // the same for the last "**/"
 }
 
 type outcome int
@@ -104,10 +98,10 @@ const (
 	advanced outcome = iota
 	mismatch
 	yes
-	no // nor for any way to take the asterisks
+	no // nor for any other choice for the asterisks
 )
 
-// step takes one element of the pattern.
+// step consumes one element of the pattern.
 func (m *matcher) step() outcome {
 	switch {
 	case m.p == len(m.pattern):
@@ -118,7 +112,7 @@ func (m *matcher) step() outcome {
 	case m.pattern[m.p] == '*':
 		return m.asterisks()
 	case m.t == len(m.text):
-		return no // to take more text elsewhere leaves less here
+		return no // taking more text elsewhere leaves less here
 	}
 	c := m.text[m.t]
 	n, ok := m.element(c)
@@ -127,12 +121,12 @@ func (m *matcher) step() outcome {
 	}
 	m.p, m.t = m.p+n, m.t+1
 	if c == '/' && m.flags&PathName != 0 {
-		m.star = none // its component is complete, and has one way to be
+		m.star = none // its component is complete, in the only possible way
 	}
 	return advanced
 }
 
-// asterisks takes a run of them.
+// asterisks consumes a run of asterisks.
 func (m *matcher) asterisks() outcome {
 	end := m.p
 	for end < len(m.pattern) && m.pattern[end] == '*' {
@@ -147,7 +141,7 @@ func (m *matcher) asterisks() outcome {
 			m.star, m.deep, m.deepAt = none, end+1, m.t
 			m.p = m.deep
 			return advanced
-		case len(rest) > 1 && rest[:2] == `\/`: // git lets this one not be empty
+		case len(rest) > 1 && rest[:2] == `\/`: // git does not let this one be empty
 			m.deep, m.deepAt = end+2, m.t
 			m.star = none
 			return mismatch
@@ -165,8 +159,7 @@ func (m *matcher) asterisks() outcome {
 	return advanced
 }
 
-// back goes to the last asterisk that can take more, and reports whether there
-// is one.
+// back returns to the last asterisk that can take more, and reports whether there is one.
 func (m *matcher) back() bool {
 	if m.star != none && m.starAt < len(m.text) && (m.flags&PathName == 0 || m.text[m.starAt] != '/') {
 		m.starAt++
@@ -186,8 +179,8 @@ func (m *matcher) back() bool {
 	return true
 }
 
-// element compares one byte of the text with the element of the pattern that
-// is at m.p, and returns that element's length.
+// element compares one byte of the text with the pattern's element at m.p, and returns the
+// element's length.
 func (m *matcher) element(c byte) (length int, ok bool) {
 	fold := m.flags&CaseFold != 0
 	if fold {

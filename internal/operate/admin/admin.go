@@ -1,10 +1,9 @@
-// Package admin serves the operator of a server, on a listener apart from that of
-// clients: metrics, how the server is, and profiles of the process.
+// Package admin serves the operator of a server, on a separate listener: metrics, health, and
+// profiles of the process.
 //
-// Whoever reaches it learns the names of all repositories and can have the process
-// profiled, unless it wants a token. Web pages of others do not reach it: it refuses their
-// origins, and a Host that one of them can have made up, which is any but an address, localhost and the
-// names that it is given.
+// A client of this listener learns the names of all repositories and can profile the process,
+// unless a token is required. Web pages of other origins are refused, as is a Host header that such
+// a page could have chosen: anything but an address, localhost and the configured names.
 package admin
 
 import (
@@ -30,27 +29,26 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	// idleTimeout is longer than the minute between two scrapes.
 	idleTimeout = 90 * time.Second
-	// maxHeaderBytes are enough for what Prometheus and browsers send.
+	// maxHeaderBytes suffices for Prometheus and browsers.
 	maxHeaderBytes = 16 << 10
 
 	healthPath  = "/healthz"
 	readyPath   = "/readyz"
 	profilePath = "/debug/pprof/"
-	// verbose has readiness name repositories and files.
+	// verbose is the query parameter that makes readiness name repositories and files.
 	verbose = "verbose"
 )
 
-// Options of a [Server]. All but Hosts and Token are required.
+// Options of a [Server]. Hosts and Token are optional.
 type Options struct {
 	Metrics   http.Handler
 	Catalogue *repos.Catalogue
-	// Faults returns why files of the operator are refused as they are now, by what they are: what
-	// they said before is in force.
+	// Faults returns why current files of the operator are refused, by the purpose of the file. The
+	// previous content of such a file remains in force.
 	Faults func() map[string]error
-	// Hosts are names that the Host header may have, without ports.
+	// Hosts are the accepted names in the Host header, without ports.
 	Hosts []string
-	// Token is what a request has to bring for more than whether the server is well; "" lets in all
-	// who can connect.
+	// Token is required for everything but plain health; "" admits every connection.
 	Token  string
 	Logger *slog.Logger
 }
@@ -62,7 +60,7 @@ type Server struct {
 	http     *http.Server
 }
 
-// New makes a server.
+// New returns a server; [Server.Serve] starts it.
 func New(options Options) *Server {
 	s := &Server{options: options}
 	routes := http.NewServeMux()
@@ -83,16 +81,16 @@ func New(options Options) *Server {
 
 // Serve accepts connections until ctx ends, and then closes them.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) {
-	defer context.AfterFunc(ctx, func() { _ = s.http.Close() })() // nobody's download is lost
+	defer context.AfterFunc(ctx, func() { _ = s.http.Close() })() // there are no downloads to lose
 	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		s.options.Logger.Error("the admin listener failed", "error", err)
 	}
 }
 
-// Drain has /readyz fail from now on.
+// Drain makes /readyz fail from now on.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// healthz says whether the process can do its work.
+// healthz reports whether the process can work.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	if err := s.options.Catalogue.Check(); err != nil {
 		plain(w, http.StatusServiceUnavailable, err.Error()+"\n")
@@ -101,9 +99,10 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
 
-// readyz says whether clients should be sent here, how many repositories are set
-// aside, if any, and with ?verbose which files of the operator are refused and how old each mirror is.
-// A mirror that cannot be read is no reason to send clients elsewhere, who would miss the others.
+// readyz reports whether clients should be sent to this server and how many repositories are
+// quarantined; with ?verbose, also which files of the operator are refused and how old each mirror
+// is. An unreadable mirror does not make the server unready, because its clients would lose all
+// other mirrors.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok\n"
 	if err := s.options.Catalogue.Check(); err != nil {
@@ -121,7 +120,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	plain(w, status, text)
 }
 
-// faults lists the files that are refused, one to a line.
+// faults lists the refused files, one per line.
 func (s *Server) faults() string {
 	var b strings.Builder
 	all := s.options.Faults()
@@ -132,7 +131,7 @@ func (s *Server) faults() string {
 	return b.String()
 }
 
-// mirrors sums up how old the mirrors are, and lists them, one to a line.
+// mirrors summarizes the age of the mirrors, and lists them, one per line.
 func (s *Server) mirrors(now time.Time) string {
 	var b strings.Builder
 	counts := make(map[git.FetchState]int)
@@ -140,7 +139,7 @@ func (s *Server) mirrors(now time.Time) string {
 	for _, name := range s.options.Catalogue.Names() {
 		repository, err := s.options.Catalogue.Known(name)
 		if err != nil {
-			continue // it has just gone
+			continue // deleted meanwhile
 		}
 		last, err := repository.LastFetch()
 		if err != nil {
@@ -159,10 +158,10 @@ func (s *Server) mirrors(now time.Time) string {
 	return summary(counts, oldest, now) + b.String()
 }
 
-// unreadable is the state of a mirror that does not tell when it was fetched.
+// unreadable is the state of a mirror whose last fetch is unknown.
 const unreadable git.FetchState = "unreadable"
 
-// summary is a line of how many mirrors are in which state.
+// summary returns a line with the number of mirrors in each state.
 func summary(counts map[git.FetchState]int, oldest, now time.Time) string {
 	var parts []string
 	for _, state := range []struct {
@@ -201,5 +200,5 @@ func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // who asked may have gone
+	_, _ = w.Write([]byte(text)) // the client may be gone
 }

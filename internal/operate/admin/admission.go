@@ -14,11 +14,11 @@ import (
 	"github.com/repomcp/repomcp/internal/base/weborigin"
 )
 
-// maxProfileSeconds is how long a profile or a trace may last: it slows the process down, and keeps
-// others from being taken.
+// maxProfileSeconds bounds a profile or a trace, which slows the process down and excludes other
+// profiles.
 const maxProfileSeconds = 60
 
-// admit refuses what is not from the operator, before anything is looked at or begun.
+// admit rejects requests that are not from the operator, before any work.
 func (s *Server) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -42,7 +42,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 	})
 }
 
-// isHost reports whether a Host is none that a web page could have pointed here ("DNS rebinding").
+// isHost reports whether a Host header is safe from DNS rebinding.
 func (s *Server) isHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -53,20 +53,20 @@ func (s *Server) isHost(host string) bool {
 		slices.ContainsFunc(s.options.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
-// isAuthorized reports whether a request has the token, or needs none: what sends clients to healthy
-// servers can often not be given one, and learns nothing else.
+// isAuthorized reports whether a request has the token, or needs none. Load balancers often cannot
+// send a token, and learn nothing but health.
 func (s *Server) isAuthorized(r *http.Request) bool {
 	path := r.URL.Path
 	if s.options.Token == "" || path == healthPath || path == readyPath && !r.URL.Query().Has(verbose) {
 		return true
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	// Of hashes the time to compare them tells nothing, not even a length.
+	// Comparing digests takes the same time for every token, whatever its length.
 	given, wanted := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(s.options.Token))
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(given[:], wanted[:]) == 1
 }
 
-// isShort reports whether the profile that a request asks for, if any, ends soon.
+// isShort reports whether the requested profile, if any, is short enough.
 func isShort(r *http.Request) bool {
 	text := r.URL.Query().Get("seconds")
 	if text == "" || !strings.HasPrefix(r.URL.Path, profilePath) {

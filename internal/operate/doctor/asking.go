@@ -16,24 +16,24 @@ import (
 	"github.com/repomcp/repomcp/internal/operate/refresh"
 )
 
-// Asking is how a server finds out who asks, and who may read what.
+// Asking is the configuration of authentication and authorization.
 type Asking struct {
 	Tokens string // file; "" for none
 	Issuer string // "" for none
-	// Audience is that of the issuer's tokens; "" where it is not known.
+	// Audience of the issuer's tokens; "" if unknown.
 	Audience string
-	// Access is the file of rules; "" lets everybody read everything.
+	// Access is the file of rules; "" grants all repositories to all clients.
 	Access string
 }
 
-// asks reports whether clients have to say who they are.
+// asks reports whether clients need credentials.
 func (a Asking) asks() bool { return a.Tokens != "" || a.Issuer != "" }
 
-// staticPrincipal begins the ids of principals that have a token of the file.
+// staticPrincipal is the prefix of principals whose token is in the file.
 const staticPrincipal = "token:"
 
-// writers finds fault with a file that others than the operator can change. Reading it
-// helps nobody.
+// writers reports a file that other users can change. A file that they can only read is harmless
+// here.
 func (e *examination) writers(file, what string) {
 	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o002 != 0 {
 		e.fault(file, "every user of this machine can change "+what, "chmod o-w")
@@ -44,7 +44,7 @@ func (e *examination) checkTokens(context.Context) {
 	if e.Asking.Tokens == "" {
 		return
 	}
-	e.writers(e.Asking.Tokens, "who is let in")
+	e.writers(e.Asking.Tokens, "which clients are admitted")
 	list, err := tokens.List(e.Asking.Tokens)
 	if err != nil {
 		e.fault("--tokens", err.Error(), "repomcp token new makes the file")
@@ -58,7 +58,7 @@ func (e *examination) checkTokens(context.Context) {
 	}
 	switch {
 	case len(list) == 0:
-		e.warn("--tokens", "there are no tokens: they let nobody in", "repomcp token new NAME --tokens FILE")
+		e.warn("--tokens", "there are no tokens: no client is admitted", "repomcp token new NAME --tokens FILE")
 	case len(expired) > 0:
 		e.warn("--tokens", counted(len(expired), "token has", "tokens have")+" expired: "+few(expired),
 			"repomcp token revoke, and repomcp token new where they are needed")
@@ -73,7 +73,7 @@ func (e *examination) checkAccess(context.Context) {
 	if e.Asking.Access == "" {
 		return
 	}
-	e.writers(e.Asking.Access, "who may read what")
+	e.writers(e.Asking.Access, "the access rules")
 	held, err := rules.Load(e.Asking.Access)
 	if err != nil {
 		e.fault("--access", err.Error(), notStarted)
@@ -91,7 +91,7 @@ func (e *examination) checkAccess(context.Context) {
 			"them out")
 	}
 	if !e.Asking.asks() && held.Asks() {
-		e.warn("--access", "rules name principals, groups or scopes, and the server asks nobody who they are",
+		e.warn("--access", "rules name principals, groups or scopes, and the server has no authentication",
 			"start it with --tokens or --oauth-issuer")
 	}
 	if idle := held.Idle(e.mirrors.names); len(idle) > 0 {
@@ -102,14 +102,14 @@ func (e *examination) checkAccess(context.Context) {
 	}
 }
 
-// checkIssuer asks the issuer for its metadata and keys, as the server would.
+// checkIssuer requests the issuer's metadata and keys, as the server does.
 func (e *examination) checkIssuer(ctx context.Context) {
 	if e.Asking.Issuer == "" {
 		return
 	}
 	subject := "--oauth-issuer " + e.Asking.Issuer
 	if e.Asking.Audience == "" {
-		return // refused: see the settings
+		return // the check of settings reports it
 	}
 	issuer, err := oauth.New(oauth.Options{URL: e.Asking.Issuer, Audience: e.Asking.Audience, Now: e.now})
 	if err != nil {
@@ -118,21 +118,23 @@ func (e *examination) checkIssuer(ctx context.Context) {
 	}
 	count, err := issuer.Keys(ctx)
 	if err != nil {
-		e.fault(subject, strings.ReplaceAll(err.Error(), "\n", "; "), "its tokens let nobody in until it answers")
+		e.fault(subject, strings.ReplaceAll(err.Error(), "\n", "; "),
+			"clients with its tokens are refused until it answers")
 		return
 	}
 	if count == 0 {
-		e.fault(subject, "none of its keys verifies a signature", "its tokens let nobody in")
+		e.fault(subject, "none of its keys verifies a signature", "clients with its tokens are refused")
 		return
 	}
 	e.ok(fmt.Sprintf("%s, for tokens whose audience is %s", counted(count, "key", "keys"), e.Asking.Audience))
 }
 
-// checkProxies warns of a proxy that is everybody.
+// checkProxies warns of trusted proxies that include every address.
 func (e *examination) checkProxies(context.Context) {
 	for _, text := range e.TrustedProxies {
 		if network, err := netip.ParsePrefix(text); err == nil && network.Bits() == 0 {
-			e.warn("--trusted-proxy "+text, "whoever connects may say which client it is", "name the proxies alone")
+			e.warn("--trusted-proxy "+text, "any client can choose the address that is counted for it",
+				"name only the proxies")
 		}
 	}
 	if e.quiet() && len(e.TrustedProxies) > 0 {
@@ -157,10 +159,10 @@ func (e *examination) checkFetchHook(context.Context) {
 	}
 }
 
-// mostNamed is how many names a line has.
+// mostNamed is the number of names in a line.
 const mostNamed = 5
 
-// few lists some of the names.
+// few returns some of the names, and the number of others.
 func few(names []string) string {
 	if more := len(names) - mostNamed; more > 0 {
 		return strings.Join(names[:mostNamed], ", ") + fmt.Sprintf(" and %d more", more)

@@ -1,7 +1,7 @@
-// Package doctor looks for what is wrong with a server that is to be started, or
-// runs: its mirrors, settings, tokens, rules, keys, clock, Redis and object storage. It listens
-// at the server's addresses for a moment, and writes nothing but a small object in the
-// cache folder and in the bucket, as the server would, and removes it.
+// Package doctor examines a server that is about to start, or that runs: its mirrors, settings,
+// tokens, rules, keys, clock, Redis and object storage. It listens at the server's addresses for a
+// moment. It writes only one small object to the cache folder and the bucket, as the server would,
+// and removes it.
 package doctor
 
 import (
@@ -17,32 +17,33 @@ import (
 	"github.com/repomcp/repomcp/internal/base/panics"
 )
 
-// Settings are those of the server, as far as something can be wrong with them.
+// Settings are the settings of the server that can be wrong.
 type Settings struct {
 	Root     string
 	HideRefs []string
-	// Deep reads all packs and loose objects, and compares them with their checksums.
+	// Deep reads all packs and loose objects, and verifies their checksums.
 	Deep bool
-	// Refused is what the server would end with before it looked at anything else.
+	// Refused are the errors that end the server before other checks.
 	Refused []error
-	// Unknown are variables of the environment that are no setting, with what to do.
+	// Unknown maps environment variables that are no setting to advice.
 	Unknown map[string]string
 
 	Listen, AdminListen string
-	// AdminToken says that the admin listener wants a token, and AdminTokenFile which file has it, if any.
+	// AdminToken reports that the admin listener requires a token; AdminTokenFile is its file, if
+	// any.
 	AdminToken     bool
 	AdminTokenFile string
-	// Probe asks the server at an address for its health, over HTTPS if secure.
+	// Probe requests the health of the server at an address, over HTTPS if secure.
 	Probe          func(ctx context.Context, address string, secure bool) error
 	PublicURL      string
 	AllowedHosts   []string
 	TrustedProxies []string
-	// Exposure is what the server warns of where it listens; "" for nothing.
+	// Exposure is the server's warning about its listeners; "" for none.
 	Exposure    string
 	Connections int   // 0: half of the descriptors
-	Watched     int   // how many resources clients may watch; 0: the kernel is not asked
-	Budget      int64 // memory that the process stays within
-	Memory      int64 // of that, what caches may take
+	Watched     int   // maximal number of watched resources; 0: the kernel is not asked
+	Budget      int64 // memory limit of the process
+	Memory      int64 // share of the caches
 
 	Asking    Asking
 	FetchHook string
@@ -57,13 +58,13 @@ type Settings struct {
 	Bucket, PublicBucket string
 }
 
-// notStarted is the advice for a setting that the server refuses, whose error says why.
+// notStarted is the advice for a setting that the server refuses; the error explains it.
 const notStarted = "the server does not start with it"
 
-// Level is how much a finding matters, the worst last.
+// Level is the severity of a finding, in increasing order.
 type Level int
 
-// The levels.
+// Levels of severity.
 const (
 	OK Level = iota
 	Warning
@@ -74,41 +75,41 @@ var levelNames = []string{OK: "ok", Warning: "warning", Fault: "fault"}
 
 func (l Level) String() string { return levelNames[l] }
 
-// MarshalText is the name.
+// MarshalText returns the name.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // Finding is one line of a report.
 type Finding struct {
 	Level Level `json:"level"`
-	// Check is what was looked at, such as "redis".
+	// Check is the name of the check, such as "redis".
 	Check string `json:"check"`
-	// Subject is the repository, file or flag that it is about; may be "".
+	// Subject is the repository, file or flag; may be "".
 	Subject string `json:"subject,omitempty"`
 	Text    string `json:"text"`
-	// Advice is what to do; "" where nothing is to be done.
+	// Advice is the remedy; "" if there is nothing to do.
 	Advice string `json:"advice,omitempty"`
 }
 
-// examination is what the checks of one report share.
+// examination is the shared state of the checks.
 type examination struct {
 	Settings
 	machine machine
 	now     func() time.Time
-	// mirrors is filled by the check of the root, which is the first.
+	// mirrors is set by the check of the root, which runs first.
 	mirrors mirrors
-	// tokens are filled by their check, before that of the rules.
+	// tokens is set by the check of tokens, before the check of rules.
 	tokens []tokens.Entry
-	// clocks are those of other machines, by what they are.
+	// clocks of other machines, by their role.
 	clocks map[string]reading
 
-	check    string // that runs
+	check    string // the current one
 	findings []Finding
 }
 
-// reading is what a clock showed at a moment of ours.
+// reading is the time of another clock at a local time.
 type reading struct{ theirs, ours time.Time }
 
-// checks are in the order in which they run: each may use what an earlier one found.
+// checks are in execution order: each may use the results of earlier ones.
 var checks = []struct {
 	name string
 	run  func(*examination, context.Context)
@@ -136,16 +137,16 @@ var checks = []struct {
 	{"clock", (*examination).checkClocks},
 }
 
-// Report is what was found.
+// Report lists the findings.
 type Report struct {
 	Faults       int `json:"faults"`
 	Warnings     int `json:"warnings"`
 	Repositories int `json:"repositories"`
-	// Findings are the worst first; those of one check stay together within a level.
+	// Findings are ordered by severity; those of one check stay together within a level.
 	Findings []Finding `json:"findings"`
 }
 
-// Examine runs all checks. That ctx ended is a fault of the check that ran.
+// Examine runs all checks. A context that ends is a fault of the current check.
 func Examine(ctx context.Context, settings Settings) Report {
 	return examine(ctx, &examination{Settings: settings, machine: thisMachine(), now: time.Now})
 }
@@ -183,7 +184,7 @@ func (e *examination) ok(text string)                     { e.add(OK, "", text, 
 func (e *examination) warn(subject, text, advice string)  { e.add(Warning, subject, text, advice) }
 func (e *examination) fault(subject, text, advice string) { e.add(Fault, subject, text, advice) }
 
-// quiet reports whether the check that runs has found nothing so far.
+// quiet reports whether the current check has found nothing so far.
 func (e *examination) quiet() bool {
 	return !slices.ContainsFunc(e.findings, func(f Finding) bool { return f.Check == e.check })
 }

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// minSessionKey and minDistinct tell a key that cannot be guessed from a short one
-	// and from a placeholder, as the server and package links have them.
+	// minSessionKey and minDistinct distinguish a secure key from a short one or a placeholder, as
+	// the server and package links do.
 	minSessionKey = 32
 	minDistinct   = 8
-	// soon is when a certificate should have been renewed.
+	// soon is the remaining lifetime at which a certificate should have been renewed.
 	soon = 14 * 24 * time.Hour
 )
 
-// readers warns of a secret that others than the server can read or change.
+// readers warns of a secret that other users can read or change.
 func (e *examination) readers(file string) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return // reading it says why
+		return // reading it reports the error
 	}
 	switch rights := info.Mode().Perm(); {
 	case rights&0o002 != 0:

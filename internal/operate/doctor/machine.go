@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// skew is how far clocks may differ: links and tokens are given a minute.
+	// skew is the tolerated difference of clocks: links and tokens tolerate a minute.
 	skew = 30 * time.Second
-	// mostSkew is where links of one machine have no meaning on the other.
+	// mostSkew is the difference at which links of one machine are invalid on the other.
 	mostSkew = 5 * time.Minute
-	// watchesEach is about how many folders of a mirror are watched.
+	// watchesEach is the approximate number of watched folders per mirror.
 	watchesEach = 4
-	// spareDescriptors are those that are neither of packs nor of connections.
+	// spareDescriptors are needed for other purposes than packs and connections.
 	spareDescriptors = 64
 )
 
-// machine is what the process may use.
+// machine holds the limits of the process.
 type machine struct {
-	descriptors int64 // 0: not known
+	descriptors int64 // 0: unknown
 	memory      int64 // of the container; 0: no limit
-	watches     int64 // of inotify; 0: not known
+	watches     int64 // of inotify; 0: unknown
 	free        func(dir string) (int64, error)
 }
 
@@ -38,9 +38,9 @@ func thisMachine() machine {
 	}
 }
 
-// watchLimit is how many folders Linux watches for a user (inotify(7)).
+// watchLimit returns the number of inotify watches per user (inotify(7)).
 func watchLimit() int64 {
-	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_watches") // elsewhere there is none
+	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_watches") // absent on other systems
 	limit, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	return limit
 }
@@ -116,7 +116,7 @@ func (e *examination) checkClocks(context.Context) {
 	}
 }
 
-// size writes a number of bytes for people.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n >= 1<<30:
@@ -128,7 +128,7 @@ func size(n int64) string {
 	}
 }
 
-// withoutURL drops a signed URL from an error: it is a secret while it is good.
+// withoutURL removes a signed URL from an error: it is a secret until it expires.
 func withoutURL(err error) string {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err.Error()

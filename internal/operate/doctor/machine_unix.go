@@ -4,16 +4,16 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// descriptorLimit is how many the process may have open.
+// descriptorLimit returns the maximal number of open files.
 func descriptorLimit() int64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0
 	}
-	return int64(min(limit.Cur, 1<<32)) // more is no limit
+	return int64(min(limit.Cur, 1<<32)) // a larger value means no limit
 }
 
-// freeBytes is what a user may still write to the disk of a folder.
+// freeBytes returns the space that a user can still write to the disk of a folder.
 func freeBytes(dir string) (int64, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {

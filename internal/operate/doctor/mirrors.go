@@ -20,32 +20,31 @@ import (
 )
 
 const (
-	// manyPacks are more than git itself keeps (gc.autoPackLimit): each lookup goes
-	// through all of them, and each takes a descriptor or two.
+	// manyPacks is git's own threshold (gc.autoPackLimit): each lookup searches all packs, and each
+	// pack takes a descriptor or two.
 	manyPacks = 50
-	// manyObjects is about where a history is so long that questions about the past
-	// take seconds without a commit-graph.
+	// manyObjects is about the size at which questions about history take seconds without a
+	// commit-graph.
 	manyObjects = 200_000
-	// lookedFiles bounds how many files of one mirror are opened only to see that
-	// they can be.
+	// lookedFiles bounds the files of one mirror that are opened only to test their permissions.
 	lookedFiles = 5000
-	// oldMirror is the age from which nobody seems to fetch any more.
+	// oldMirror is the age at which fetches seem to have stopped.
 	oldMirror = 7 * 24 * time.Hour
-	// longFetch is how long a fetch may be under way before it is taken for failed.
+	// longFetch is the duration after which an unfinished fetch counts as failed.
 	longFetch = time.Hour
 )
 
-// mirrors is what is known of all repositories.
+// mirrors summarizes all repositories.
 type mirrors struct {
 	names   []string // sorted
 	count   int
 	packs   int
 	states  map[git.FetchState]int
 	oldest  string
-	fetched time.Time // of the oldest
+	fetched time.Time // oldest
 }
 
-// notices takes what the catalogue logs while it looks through the root.
+// notices collects what the catalogue logs during its first scan of the root.
 type notices struct {
 	mu     sync.Mutex
 	closed bool
@@ -65,8 +64,8 @@ func (n *notices) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// end returns what was logged. What is logged later is found by the checks as well.
-func (n *notices) end() []slog.Record {
+// close ends the collection and returns the records. The checks find later problems as well.
+func (n *notices) close() []slog.Record {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
@@ -84,8 +83,8 @@ func (e *examination) checkRoot(ctx context.Context) {
 		e.fault("--root "+e.Root, withoutPath(err).Error(), "name a folder that the server's user may read")
 		return
 	}
-	defer func() { _ = catalogue.Close() }() // only read from
-	for _, record := range logged.end() {
+	defer func() { _ = catalogue.Close() }() // only read
+	for _, record := range logged.close() {
 		e.addNotice(record)
 	}
 	names := catalogue.Names()
@@ -97,8 +96,8 @@ func (e *examination) checkRoot(ctx context.Context) {
 	e.examineAll(ctx, catalogue, names)
 }
 
-// addNotice makes a finding of a line of the catalogue's log, which has what to do behind
-// a semicolon.
+// addNotice turns a record of the catalogue into a finding. The advice follows a semicolon in the
+// message.
 func (e *examination) addNotice(record slog.Record) {
 	subject := ""
 	text, advice, _ := strings.Cut(record.Message, "; ")
@@ -119,16 +118,16 @@ func (e *examination) addNotice(record slog.Record) {
 	e.warn(subject, text, advice)
 }
 
-// mirror is one, with what was found of it.
+// mirror is a repository with its findings.
 type mirror struct {
 	name     string
-	check    string // that runs
+	check    string // the current one
 	packs    int
 	fetch    git.Fetch
 	findings []Finding
 }
 
-// examineAll looks at as many mirrors at a time as there are processors.
+// examineAll examines mirrors in parallel, one per processor.
 func (e *examination) examineAll(ctx context.Context, catalogue *repos.Catalogue, names []string) {
 	all := make([]*mirror, len(names))
 	for i, name := range names {
@@ -151,7 +150,7 @@ func (e *examination) examineAll(ctx context.Context, catalogue *repos.Catalogue
 	}
 }
 
-// badness puts the mirror with the most faults first.
+// badness orders mirrors by their faults.
 func (m *mirror) badness() (sum int) {
 	for _, f := range m.findings {
 		if f.Level == Fault {
@@ -173,14 +172,13 @@ func (m *mirror) add(level Level, text, advice string) {
 	m.findings = append(m.findings, Finding{level, m.check, m.name, text, advice})
 }
 
-// letRead is what to do for a mirror whose rights are wrong, and runFsck for one that is
-// damaged.
+// Advice for mirrors with wrong permissions, and for damaged mirrors.
 const (
 	letRead = "let the server's user read all of its files"
 	runFsck = "run git fsck on the mirror"
 )
 
-// refusals are the reasons for which a mirror answers nothing, the first that fits.
+// refusals are the reasons why a mirror is unusable; the first match counts.
 var refusals = []struct {
 	is     error
 	advice string
@@ -202,26 +200,25 @@ func (m *mirror) refused(err error) {
 	m.add(Fault, err.Error(), runFsck)
 }
 
-// cause is what an error says without the words of its sentinel, which say no more.
+// cause returns an error's message without its sentinel's, which adds nothing.
 func cause(err, sentinel error) string {
 	text := strings.ReplaceAll(err.Error(), sentinel.Error()+": ", "")
 	return strings.TrimPrefix(text, "repository: ")
 }
 
 func (e *examination) examineOne(ctx context.Context, catalogue *repos.Catalogue, m *mirror) {
-	if err := panics.Catch(func() error { return e.look(ctx, catalogue, m) }); err != nil {
+	if err := panics.Catch(func() error { return e.examineMirror(ctx, catalogue, m) }); err != nil {
 		m.refused(err)
 	}
 }
 
-// look gathers what is wrong with a mirror. The error is the reason for which it
-// answers nothing.
-func (e *examination) look(ctx context.Context, catalogue *repos.Catalogue, m *mirror) error {
+// examineMirror collects the problems of a mirror. The error is the reason why the mirror is unusable.
+func (e *examination) examineMirror(ctx context.Context, catalogue *repos.Catalogue, m *mirror) error {
 	repository, err := catalogue.Known(m.name)
 	if err != nil {
 		return err
 	}
-	e.lookAtAge(m, repository)
+	e.checkFetchAge(m, repository)
 	if count, first := repository.Denied(lookedFiles); count > 0 {
 		m.add(Fault, fmt.Sprintf("%s may not be read, such as %s", counted(count, "file", "files"), first),
 			letRead)
@@ -230,7 +227,7 @@ func (e *examination) look(ctx context.Context, catalogue *repos.Catalogue, m *m
 	if err != nil {
 		return err
 	}
-	defer func() { _ = snapshot.Close() }() // only read from
+	defer func() { _ = snapshot.Close() }() // only read
 	condition, err := snapshot.Condition(ctx)
 	if err != nil {
 		return err
@@ -239,13 +236,13 @@ func (e *examination) look(ctx context.Context, catalogue *repos.Catalogue, m *m
 	m.lookAtObjects(condition)
 	m.lookAtRefs(condition)
 	if e.Deep {
-		m.lookDeep(snapshot.Verify(ctx))
+		m.addDamage(snapshot.Verify(ctx))
 	}
 	return nil
 }
 
-// lookAtAge is about the mirror's last fetch.
-func (e *examination) lookAtAge(m *mirror, repository *repos.Repository) {
+// checkFetchAge checks the mirror's last fetch.
+func (e *examination) checkFetchAge(m *mirror, repository *repos.Repository) {
 	fetch, err := repository.LastFetch()
 	if err != nil {
 		m.add(Warning, fmt.Sprintf("when it was fetched is not known: %v", err), letRead)
@@ -313,12 +310,12 @@ func (m *mirror) lookAtObjects(c git.Condition) {
 
 func (m *mirror) lookAtRefs(c git.Condition) {
 	if len(c.Faults) > 0 || c.Damaged > 0 && len(c.Unindexed) > 0 {
-		return // whatever cannot be read comes of that
+		return // unreadable files are the cause of everything else
 	}
 	if c.Damaged > 0 {
 		m.add(Fault, fmt.Sprintf("%d of %s cannot be read, such as %s: %s", c.Damaged, counted(c.Refs, "ref", "refs"),
 			c.FirstDamaged.Name, cause(c.FirstDamaged.Damage, git.ErrCorrupt)), runFsck)
-		return // HEAD may be one of them
+		return // HEAD may be one of the refs
 	}
 	switch {
 	case c.Head == nil:
@@ -332,8 +329,8 @@ func (m *mirror) lookAtRefs(c git.Condition) {
 	}
 }
 
-// lookDeep takes the joined errors of a verification apart.
-func (m *mirror) lookDeep(err error) {
+// addDamage reports the joined errors of a verification.
+func (m *mirror) addDamage(err error) {
 	if err == nil {
 		return
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/repomcp/repomcp/internal/base/loopback"
 )
 
-// unixPrefix begins the address of a Unix socket.
+// unixPrefix is the prefix of the address of a Unix socket.
 const unixPrefix = "unix:"
 
-// isLocal reports whether only this machine reaches an address.
+// isLocal reports whether an address is reachable only from this machine.
 func isLocal(address string) bool {
 	if strings.HasPrefix(address, unixPrefix) {
 		return true
@@ -25,7 +25,7 @@ func isLocal(address string) bool {
 	return err == nil && loopback.Is(host)
 }
 
-// claims say why nothing can listen at an address; other reasons speak for themselves.
+// claims are known reasons why listening at an address fails; other reasons are clear as they are.
 var claims = []struct {
 	is           error
 	text, advice string
@@ -60,8 +60,8 @@ func (e *examination) checkListening(ctx context.Context) {
 		if err != nil {
 			e.refuseAddress(subject, err)
 		} else if !isLocal(at.address) && at.danger != "" {
-			e.warn(subject, at.danger, "listen on 127.0.0.1, or let a proxy or a network of its own decide who "+
-				"reaches it")
+			e.warn(subject, at.danger, "listen on 127.0.0.1, or let a proxy or a separate network decide which "+
+				"clients reach it")
 		}
 	}
 	switch {
@@ -69,7 +69,7 @@ func (e *examination) checkListening(ctx context.Context) {
 	case isLocal(e.Listen):
 		e.ok(e.Listen + " is reached from this machine alone")
 	default:
-		e.ok(e.Listen + " is reached by others, who have to say who they are")
+		e.ok(e.Listen + " is reachable from other machines, and has authentication")
 	}
 }
 
@@ -82,8 +82,8 @@ func (e *examination) refuseAddress(subject string, err error) {
 	}
 }
 
-// claim listens at an address for a moment. A socket is not made: it is only looked
-// whether a program listens at it.
+// claim listens at an address for a moment. For a Unix socket it only tests whether a program
+// listens, and creates no socket.
 func claim(ctx context.Context, address string) error {
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
@@ -99,7 +99,7 @@ func claim(ctx context.Context, address string) error {
 	return listener.Close()
 }
 
-// publicHost is the host of the public URL, "" where there is none.
+// publicHost returns the host of the public URL, "" if there is none.
 func (e *examination) publicHost() string {
 	u, err := url.Parse(e.PublicURL)
 	if err != nil {
@@ -111,7 +111,7 @@ func (e *examination) publicHost() string {
 func (e *examination) checkHosts(context.Context) {
 	u, err := url.Parse(e.PublicURL)
 	switch {
-	case err != nil: // refused: see the settings
+	case err != nil: // the check of settings reports it
 	case e.PublicURL == "" && !isLocal(e.Listen):
 		e.warn("", "there are no links for others than this machine: there is no --public-url",
 			"give the address under which clients reach the server")
@@ -124,8 +124,8 @@ func (e *examination) checkHosts(context.Context) {
 	for _, host := range e.AllowedHosts {
 		_, isNumber := netip.ParseAddr(strings.Trim(host, "[]"))
 		if host == "" || strings.ContainsAny(host, "/*") || strings.Contains(host, ":") && isNumber != nil {
-			e.fault("--allowed-host "+host, "it is no name, and no request has it", "write a name without scheme and "+
-				"port, such as git.example.com")
+			e.fault("--allowed-host "+host, "it is not a name, and no request has it", "write a name without scheme "+
+				"and port, such as git.example.com")
 		}
 	}
 	if e.quiet() {

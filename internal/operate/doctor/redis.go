@@ -14,18 +14,17 @@ import (
 )
 
 const (
-	// redisPatience is for all questions to Redis together.
+	// redisPatience bounds all requests to Redis together.
 	redisPatience = 5 * time.Second
-	// redisQuestions are asked to learn how long one takes: the middle one counts.
+	// redisQuestions is the number of timed requests; the median counts.
 	redisQuestions = 5
-	// slowRedis is long for a question that each download asks; the server gives up
-	// after 250 ms.
+	// slowRedis is long for a request that each download makes; the server times out after 250 ms.
 	slowRedis = 50 * time.Millisecond
-	// oldestRedis is the major version of the oldest one that is tested.
+	// oldestRedis is the oldest tested major version.
 	oldestRedis = 6
-	// unanswered is what comes of a Redis that does not answer.
+	// unanswered is the consequence of a Redis that does not answer.
 	unanswered = "links for one download are refused until it does"
-	// fullRedis is the part of its memory from which Redis is nearly full.
+	// fullRedis is the share of its memory from which Redis is nearly full.
 	fullRedis = 0.9
 )
 
@@ -43,7 +42,7 @@ func (e *examination) checkRedis(ctx context.Context) {
 		return
 	}
 	client := redis.NewClient(options)
-	defer func() { _ = client.Close() }() // only asked
+	defer func() { _ = client.Close() }() // only read
 	ctx, cancel := context.WithTimeout(ctx, redisPatience)
 	defer cancel()
 	info, err := client.Info(ctx).Result()
@@ -61,7 +60,7 @@ func (e *examination) checkRedis(ctx context.Context) {
 	}
 }
 
-// redisFacts are the fields of INFO.
+// redisFacts parses the fields of INFO.
 func redisFacts(info string) map[string]string {
 	facts := make(map[string]string)
 	for line := range strings.Lines(info) {
@@ -81,7 +80,7 @@ func (e *examination) judgeRedis(facts map[string]string) {
 	if facts["role"] == "slave" {
 		e.fault("--redis", "it is a replica, which takes no writes", "name the primary")
 	}
-	// Managed services may leave it out.
+	// Managed services may omit the field.
 	if policy := facts["maxmemory_policy"]; policy != "" && policy != "noeviction" {
 		e.warn("--redis", "it may forget used links when its memory is full (maxmemory-policy "+policy+")",
 			"CONFIG SET maxmemory-policy noeviction")
@@ -92,7 +91,7 @@ func (e *examination) judgeRedis(facts map[string]string) {
 	}
 }
 
-// timeRedis measures how long a question takes, and notes the time that Redis has.
+// timeRedis measures the latency of a request, and records the time of Redis.
 func (e *examination) timeRedis(ctx context.Context, client *redis.Client) error {
 	var took []time.Duration
 	for range redisQuestions {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// mostLines is how many lines of one level and check the text has, so that it fits a
-// screen with any number of mirrors.
+// mostLines bounds the lines of one level and check in the text, so that a report with many mirrors
+// fits a screen.
 const mostLines = 10
 
-// WriteText writes a line for each finding and a summary. Of more than ten with the
-// same level and check, ten are written.
+// WriteText writes a line for each finding and a summary. It writes at most ten findings with the
+// same level and check.
 func (r Report) WriteText(w io.Writer) error {
 	var text strings.Builder
 	for start, end := 0, 0; start < len(r.Findings); start = end {

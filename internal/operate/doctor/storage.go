@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// probeName begins the names of what is written and removed again. The cache takes
-	// nothing of such a name for its own.
+	// probeName is the prefix of temporary files and objects. The cache ignores files with such
+	// names.
 	probeName = "repomcp-doctor-"
-	// bucketPatience is for all that is asked of a bucket.
+	// bucketPatience bounds all requests to a bucket.
 	bucketPatience = 15 * time.Second
-	// probeExpiry is how long the signed URL is good for.
+	// probeExpiry is the lifetime of the signed URL.
 	probeExpiry = time.Minute
-	// spareDisk is what a disk should have free beyond the cache's bound.
+	// spareDisk is the free space that a disk needs beyond the cache's limit.
 	spareDisk = 256 << 20
 )
 
@@ -40,7 +40,7 @@ func (e *examination) checkCache(context.Context) {
 		return
 	}
 	if err == nil && !info.IsDir() {
-		err = errors.New("it is no folder")
+		err = errors.New("it is not a folder")
 	}
 	if err == nil {
 		err = probeFolder(e.CacheDir)
@@ -60,11 +60,11 @@ func (e *examination) checkCache(context.Context) {
 	}
 }
 
-// checkSpace compares the room on the disk with what the cache may still grow by.
+// checkSpace compares the free space with the possible growth of the cache.
 func (e *examination) checkSpace() {
 	free, err := e.machine.free(e.CacheDir)
 	if err != nil {
-		return // not known on this system
+		return // unknown on this system
 	}
 	used := folderBytes(e.CacheDir)
 	if grows := max(e.CacheBytes-used, 0) + spareDisk; free < grows {
@@ -73,9 +73,9 @@ func (e *examination) checkSpace() {
 	}
 }
 
-// folderBytes sums the files right in a folder, where the cache has all of its own.
+// folderBytes sums the files directly in a folder, where the cache keeps all of its files.
 func folderBytes(dir string) (sum int64) {
-	entries, _ := os.ReadDir(dir) // what cannot be listed counts as nothing
+	entries, _ := os.ReadDir(dir) // an unreadable folder counts as empty
 	for _, entry := range entries {
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 			sum += info.Size()
@@ -84,7 +84,6 @@ func folderBytes(dir string) (sum int64) {
 	return sum
 }
 
-// probeFolder writes a small file into a folder, reads it and removes it.
 func probeFolder(dir string) (err error) {
 	name := filepath.Join(dir, probeName+rand.Text())
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -123,7 +122,7 @@ func (e *examination) checkBucket(ctx context.Context) {
 		e.fault("--object-store", err.Error(), notStarted)
 		return
 	}
-	defer func() { _ = bucket.Close() }() // all was asked
+	defer func() { _ = bucket.Close() }() // all requests are done
 	if err := e.probeBucket(ctx, bucket); err != nil {
 		e.fault("--object-store", err.Error(), "let the server's credentials put, get and delete objects in it")
 	}
@@ -132,14 +131,14 @@ func (e *examination) checkBucket(ctx context.Context) {
 	}
 }
 
-// probeBucket does with a small object what the cache does with archives.
+// probeBucket uploads, reads and deletes a small object, as the cache does with archives.
 func (e *examination) probeBucket(ctx context.Context, bucket cache.Bucket) (err error) {
 	name, content := probeName+rand.Text(), []byte(probeName+rand.Text())
 	if err := bucket.Upload(ctx, name, "application/octet-stream", bytes.NewReader(content)); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	removed := false
-	defer func() { // also when the time is over
+	defer func() { // even after a timeout
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bucketPatience)
 		defer cancel()
 		if !removed {
@@ -177,8 +176,8 @@ func (e *examination) probeBucket(ctx context.Context, bucket cache.Bucket) (err
 	return nil
 }
 
-// probeURL does what a client does that is redirected: it asks with a signed URL and
-// without credentials, once plainly and once with the ETag that it knows.
+// probeURL requests a signed URL without credentials, as a redirected client does: once plainly,
+// and once with the known ETag.
 func (e *examination) probeURL(ctx context.Context, bucket cache.Bucket, name string, content []byte) {
 	const subject = "--object-store"
 	if e.PublicBucket != "" {
@@ -187,7 +186,7 @@ func (e *examination) probeURL(ctx context.Context, bucket cache.Bucket, name st
 			e.fault("--object-store-public", err.Error(), notStarted)
 			return
 		}
-		defer func() { _ = public.Close() }() // all was asked
+		defer func() { _ = public.Close() }() // all requests are done
 		bucket = public
 	}
 	signed, err := bucket.SignURL(ctx, name, "probe.bin", probeExpiry)
@@ -216,14 +215,14 @@ func (e *examination) probeURL(ctx context.Context, bucket cache.Bucket, name st
 	}
 }
 
-// reply is what a signed URL gave.
+// reply is the response of a signed URL.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// get follows no redirect: nothing of a bucket redirects.
+// get follows no redirect, because buckets do not redirect.
 func get(ctx context.Context, url, etag string) (reply, error) {
 	const mostBytes = 64 << 10 // an error in XML
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

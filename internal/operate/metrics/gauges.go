@@ -14,8 +14,7 @@ func send(to chan<- prometheus.Metric, what *prometheus.Desc, kind prometheus.Va
 	to <- prometheus.MustNewConstMetric(what, kind, float64(n), labels...)
 }
 
-// reader sends what it reads of a source whenever somebody asks for the numbers. It
-// implements [prometheus.Collector].
+// reader reads a source at each scrape. It implements [prometheus.Collector].
 type reader func(to chan<- prometheus.Metric)
 
 // Describe implements [prometheus.Collector].
@@ -37,7 +36,7 @@ var (
 	quarantines = describe("quarantines_total", "How often one was set aside, by why: damage or panic.", "why")
 )
 
-// readState sends what there is at the moment.
+// readState sends the current state.
 func (s Sources) readState(to chan<- prometheus.Metric) {
 	usage, counts := s.Catalogue.Usage(), s.Catalogue.QuarantineCounts()
 	pending, running := s.Scheduler.Load()
@@ -66,7 +65,7 @@ var (
 	cacheFaults = describe("cache_faults_total",
 		"What failed in the cache, by its part; archives were made instead.", "part")
 	cacheBuilds = describe("cache_builds_ended_early_total",
-		"Builds that failed, or were abandoned since nobody was left.", "why")
+		"Builds that failed, or were abandoned without readers.", "why")
 	cacheBytes   = describe("cache_bytes", "What the disk cache takes.")
 	cacheEntries = describe("cache_entries", "Archives on disk.")
 	cacheEvicted = describe("cache_evicted_total", "Archives that were removed to make room.")
@@ -74,7 +73,7 @@ var (
 		"result")
 )
 
-// cacheCounts is what each count is of.
+// cacheCounts maps the counts to their metrics.
 var cacheCounts = []struct {
 	what  *prometheus.Desc
 	label string
@@ -113,7 +112,6 @@ var (
 	hookPending = describe("fetch_hook_calls", "Calls of the fetch hook by what they do: wait or run.", "state")
 )
 
-// readHook sends the counts of the calls of the fetch hook.
 func (s Sources) readHook(to chan<- prometheus.Metric) {
 	stats := s.Refresher.Stats()
 	send(to, hookCalls, prometheus.CounterValue, stats.Done, "done")
@@ -133,7 +131,7 @@ var (
 		"gate", "reason")
 )
 
-// readGates sends what requests have reserved, by the gates that they pass.
+// readGates sends the reservations of requests by gate.
 func (s Sources) readGates(to chan<- prometheus.Metric) {
 	for _, gate := range s.Limits.States() {
 		for _, gauge := range []struct {

@@ -1,10 +1,9 @@
 // Package metrics counts what the server does, for Prometheus.
 //
-// A [Metrics] has a registry of its own. It is an [httpx.Observer], which counts
-// what is served, and reads [Sources] whenever somebody asks for the numbers. The
-// labels of what is counted have a bounded number of values: what a client writes
-// is one only if it is known. Series of single repositories exist for their last
-// fetch alone, and for [MaxMirrorSeries] of them at most.
+// A [Metrics] has a registry of its own. It is an [httpx.Observer], which counts requests, and
+// reads [Sources] at each scrape. Labels have a bounded number of values: a client's input becomes
+// a label only if it is a known value. The only series per repository is the time of its last
+// fetch, for at most [MaxMirrorSeries] repositories.
 package metrics
 
 import (
@@ -24,18 +23,17 @@ import (
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
-// namespace begins the names of all metrics but those of the Go runtime and the
-// process.
+// namespace is the prefix of all metrics but those of the Go runtime and the process.
 const namespace = "repomcp"
 
-// Metrics are the numbers of one server.
+// Metrics are the metrics of one server.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests
 }
 
-// New makes metrics of a program of that version, which are about the process alone
-// until there is something to observe.
+// New returns metrics of a program with the given version. They describe only the process until
+// there is something to observe.
 func New(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), requests: newRequests()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -49,14 +47,14 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Sources are what is read when the numbers are asked for.
+// Sources are read at each scrape.
 type Sources struct {
 	Catalogue     *repos.Catalogue
 	Scheduler     *workers.Scheduler
 	Subscriptions *watch.Subscriptions
-	Cache         *cache.Cache // nil: there is none
+	Cache         *cache.Cache // nil: no cache
 	Limits        *limits.Limiter
-	Refresher     *refresh.Refresher // nil: there is none
+	Refresher     *refresh.Refresher // nil: no refresher
 	// Server counts connections.
 	Server interface {
 		Connections() int
@@ -64,7 +62,7 @@ type Sources struct {
 	}
 }
 
-// Read has the sources read from now on. Call it once.
+// Read registers the sources. Call it once.
 func (m *Metrics) Read(s Sources) {
 	m.registry.MustRegister(reader(s.readState), &mirrors{catalogue: s.Catalogue}, reader(s.readGates))
 	if s.Cache != nil {
@@ -75,8 +73,8 @@ func (m *Metrics) Read(s Sources) {
 	}
 }
 
-// Gather implements [prometheus.Gatherer]: it has all that is sent elsewhere, which is
-// all but the series of single repositories.
+// Gather implements [prometheus.Gatherer] for exporters to other systems: it omits the series of
+// single repositories.
 func (m *Metrics) Gather() ([]*dto.MetricFamily, error) {
 	families, err := m.registry.Gather()
 	return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool {
@@ -84,7 +82,7 @@ func (m *Metrics) Gather() ([]*dto.MetricFamily, error) {
 	}), err
 }
 
-// Handler answers with the numbers, in the text formats of Prometheus.
+// Handler returns a handler for scrapes, in the text formats of Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }

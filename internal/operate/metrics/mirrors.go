@@ -14,17 +14,16 @@ import (
 )
 
 const (
-	// mirrorFetched has a series for each repository.
+	// mirrorFetched has a series per repository.
 	mirrorFetched = "mirror_fetched_timestamp_seconds"
-	// MaxMirrorSeries is how many repositories have a series: those that were fetched
-	// the longest ago, which are the ones that somebody has to look after.
+	// MaxMirrorSeries bounds the repositories with a series: those with the oldest fetches, which
+	// are the ones that need attention.
 	MaxMirrorSeries = 500
-	// lookEvery is how old the times may be: a look asks the disk once for each
-	// repository.
+	// lookEvery is the maximal age of the times: reading them takes a disk access per repository.
 	lookEvery = 10 * time.Second
 )
 
-// mirrors have the times of the last fetches.
+// mirrors collects the times of the last fetches.
 type mirrors struct {
 	catalogue *repos.Catalogue
 
@@ -33,10 +32,10 @@ type mirrors struct {
 	found  fetches
 }
 
-// fetches is what a look found.
+// fetches is the result of reading the disk.
 type fetches struct {
 	states map[git.FetchState]int64
-	done   []mirror // fetched the longest ago first
+	done   []mirror // sorted by age, oldest first
 }
 
 type mirror struct {
@@ -55,7 +54,7 @@ var (
 		"The earliest of these times; 0 where there is none.")
 )
 
-// Describe implements [prometheus.Collector], without a look.
+// Describe implements [prometheus.Collector] without reading the disk.
 func (m *mirrors) Describe(to chan<- *prometheus.Desc) {
 	for _, what := range []*prometheus.Desc{mirrorStates, fetched, oldestFetch} {
 		to <- what
@@ -64,7 +63,7 @@ func (m *mirrors) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (m *mirrors) Collect(to chan<- prometheus.Metric) {
-	found := m.look(time.Now())
+	found := m.recentFetches(time.Now())
 	for _, state := range []git.FetchState{git.FetchDone, git.FetchUnfinished, git.FetchNever, unreadable} {
 		send(to, mirrorStates, prometheus.GaugeValue, found.states[state], string(state))
 	}
@@ -78,11 +77,11 @@ func (m *mirrors) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// unreadable is the state of a repository that does not let itself be looked at.
+// unreadable is the state of a repository that cannot be read.
 const unreadable git.FetchState = "unreadable"
 
-// look returns what was found lately.
-func (m *mirrors) look(now time.Time) fetches {
+// recentFetches returns a recent result.
+func (m *mirrors) recentFetches(now time.Time) fetches {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now.Sub(m.looked) < lookEvery {
@@ -92,7 +91,7 @@ func (m *mirrors) look(now time.Time) fetches {
 	for _, name := range m.catalogue.Names() {
 		repository, err := m.catalogue.Known(name)
 		if err != nil {
-			continue // it has just gone
+			continue // deleted meanwhile
 		}
 		last, err := repository.LastFetch()
 		if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 )
 
-// other is the label of all that is not known.
+// other is the label of unknown values.
 const other = "other"
 
-// durations are the buckets of how long requests take, in seconds: from an answer
-// out of memory to a download over a slow line.
+// durations are the buckets of request durations in seconds: from an answer out of memory to a
+// download over a slow line.
 var durations = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 
-// httpMethods are those that have a label of their own.
+// httpMethods have a label of their own.
 var httpMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions}
 
-// label is a value if it is one of those that there are.
+// label returns the value if it is known.
 func label(value string, known bool) string {
 	if known {
 		return value
@@ -29,7 +29,7 @@ func label(value string, known bool) string {
 	return other
 }
 
-// requests are the counts of what is served; they implement [httpx.Observer].
+// requests counts what is served; it implements [httpx.Observer].
 type requests struct {
 	total    *prometheus.CounterVec   // by route, method, outcome, status
 	seconds  *prometheus.HistogramVec // by route
@@ -108,8 +108,7 @@ func (r *requests) Message(m mcp.Exchange) {
 	r.messageSeconds.WithLabelValues(rpc, m.Tool).Observe(m.Took.Seconds())
 }
 
-// Session implements [mcp.Observer]. How many connections there are is read from the
-// server.
+// Session implements [mcp.Observer]. The number of connections is read from the server.
 func (r *requests) Session(mcp.Session) {}
 
 // StreamBegan implements [httpx.Observer].

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxReplyBytes of a reply are read, so that the connection can be used again.
+// maxReplyBytes bounds the part of a response body that is read to reuse the connection.
 const maxReplyBytes = 64 << 10
 
 // address is a hook that is called over HTTP.
@@ -21,8 +21,7 @@ type address struct {
 	client *http.Client
 }
 
-// newAddress checks an address. What it has before an @ is sent as Basic
-// authentication.
+// newAddress checks an address. Its user information is sent as Basic authentication.
 func newAddress(hook string) (*address, error) {
 	u, err := url.Parse(hook)
 	if err != nil || u.Hostname() == "" {
@@ -32,20 +31,19 @@ func newAddress(hook string) (*address, error) {
 	transport.MaxConnsPerHost = Concurrency
 	return &address{url: hook, client: &http.Client{
 		Transport: transport,
-		// Where else the request goes is not for the other side to decide.
+		// Redirects are not followed: they would let the other side choose the target.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// request is what is sent, as JSON.
+// request is the JSON body.
 type request struct {
 	Repository string `json:"repository"`
-	// Fetched is when the mirror was last fetched (RFC 3339), null where that is not
-	// known.
+	// Fetched is the time of the last fetch (RFC 3339), null if unknown.
 	Fetched *string `json:"fetched"`
 }
 
-// call implements hook. Any status of 2xx is success.
+// call implements hook. Any 2xx status is success.
 func (a *address) call(ctx context.Context, m mirror) error {
 	body := request{Repository: m.name}
 	if !m.fetched.IsZero() {
@@ -66,8 +64,8 @@ func (a *address) call(ctx context.Context, m mirror) error {
 	if err != nil {
 		return withoutAddress(err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was only read
-	// The status has said all.
+	defer func() { _ = response.Body.Close() }() // only read
+	// The body does not matter.
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxReplyBytes))
 	if response.StatusCode/100 != 2 {
 		return fmt.Errorf("the reply is %d %s", response.StatusCode, http.StatusText(response.StatusCode))

@@ -4,7 +4,7 @@ package refresh
 
 import "os/exec"
 
-// ownGroup does nothing: without groups of processes the program alone is ended.
+// ownGroup does nothing: without process groups only the program itself is ended.
 func ownGroup(*exec.Cmd) {}
 
 func killGroup(*exec.Cmd) {}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ownGroup gives a program a session of its own, in which it has no terminal, and has all
-// that it started told to end when its time is over: git leaves the work to others.
+// ownGroup gives a program a session of its own, without a terminal. At its timeout all of its
+// processes get the signal, because git delegates work to child processes.
 func ownGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	command.Cancel = func() error {
@@ -22,9 +22,9 @@ func ownGroup(command *exec.Cmd) {
 	}
 }
 
-// killGroup ends what is left of a program that had its time to clean up.
+// killGroup kills the remaining processes after the grace period.
 func killGroup(command *exec.Cmd) {
 	if command.Process != nil {
-		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // mostly nothing is left
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // usually there are none
 	}
 }

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// gracePeriod is how long a program may clean up after SIGTERM: git removes its locks.
+	// gracePeriod is the time for cleaning up after SIGTERM: git removes its locks.
 	gracePeriod = 2 * time.Second
-	// maxOutputBytes of what a program said last are logged when it fails.
+	// maxOutputBytes bounds the end of a failed program's output in the log.
 	maxOutputBytes = 500
 )
 
-// program is a hook that is a program. It is started without a shell, in the mirror's
-// folder, with the repository's name as its argument.
+// program is a hook that is a program. It runs without a shell, in the mirror's folder, with the
+// repository's name as its argument.
 type program struct{ path string }
 
-// newProgram checks that there is such a program.
+// newProgram finds the program.
 func newProgram(hook string) (*program, error) {
 	found, err := exec.LookPath(hook)
 	if err != nil {
 		return nil, fmt.Errorf("there is no such program: %w", withoutName(err))
 	}
-	// It is started in other folders.
+	// The program runs in other folders.
 	absolute, err := filepath.Abs(found)
 	if err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func withoutName(err error) error {
 	return err
 }
 
-// call implements hook. Success is the exit code 0. What the program leaves running in
-// the background after that is left alone.
+// call implements hook. Success is exit code 0. Background processes that outlive a successful
+// program are left alone.
 func (p *program) call(ctx context.Context, m mirror) error {
 	fetched := ""
 	if !m.fetched.IsZero() {
@@ -54,7 +54,7 @@ func (p *program) call(ctx context.Context, m mirror) error {
 	command := exec.CommandContext(ctx, p.path, m.name)
 	command.Dir = m.folder
 	command.Env = append(os.Environ(), "REPOMCP_MIRROR="+m.folder, "REPOMCP_FETCHED="+fetched,
-		"GIT_TERMINAL_PROMPT=0") // nobody is there to ask
+		"GIT_TERMINAL_PROMPT=0") // there is no terminal
 	said := &tail{}
 	command.Stdout, command.Stderr = said, said
 	ownGroup(command)
@@ -75,7 +75,7 @@ func (p *program) call(ctx context.Context, m mirror) error {
 
 func (p *program) close() {}
 
-// tail keeps the end of what is written.
+// tail keeps the end of the output.
 type tail struct{ last []byte }
 
 func (t *tail) Write(b []byte) (int, error) {

@@ -1,19 +1,18 @@
-// Package refresh has mirrors refreshed that are asked for and old: it runs the
-// operator's program, or calls an address, which fetches. Nobody waits for that: the
-// answer is given from the mirror as it is, and says so.
+// Package refresh refreshes old mirrors on demand: it runs the operator's program, or calls an
+// address, which fetches. No request waits for a fetch: the answer comes from the mirror as it is,
+// and says so.
 //
 // # Order of use
 //
-// Make a [Refresher] with [New], have [Refresher.Run] run until the server ends, and
-// call [Refresher.Ask] for each request whose answer a fetch could change. A nil
-// Refresher asks for nothing.
+// Create a [Refresher] with [New], keep [Refresher.Run] running until the server ends, and call
+// [Refresher.Ask] for each request whose answer a fetch could change. A nil Refresher does nothing.
 //
 // # Promises
 //
-// Ask does not wait, and takes a repository of the catalogue, so that no name that a
-// client made up gets to the hook. Of one mirror one call runs at a time, and one begins
-// in each [Options.Age] at most; of all mirrors [Concurrency] run, and [maxWaiting] wait.
-// A call has a time limit, and ends with the server, with all that it has started.
+// Ask does not wait. It takes a repository of the catalogue, so that no name of a client's choice
+// reaches the hook. A mirror has at most one running call, and one new call per [Options.Age]. At
+// most [Concurrency] calls run and [maxWaiting] wait. A call has a time limit, and ends with the
+// server, with all of its processes.
 package refresh
 
 import (
@@ -33,24 +32,22 @@ import (
 )
 
 const (
-	// DefaultAge is how old a mirror may be: as old as the ones that cron fetches every
-	// five minutes become.
+	// DefaultAge is the maximal age of a mirror: that of mirrors which cron fetches every five
+	// minutes.
 	DefaultAge = 5 * time.Minute
-	// Concurrency is how many calls run at a time: a fetch is work for this machine and
-	// for the other side.
+	// Concurrency is the number of parallel calls: a fetch is work for this machine and for the
+	// other side.
 	Concurrency = 4
-	// maxWaiting bounds the calls that wait. What does not fit is asked for again by the
-	// next request.
+	// maxWaiting bounds the queue. The next request asks again for calls that do not fit.
 	maxWaiting = 256
-	// programTimeout ends a fetch that has got stuck; one of a large repository that was
-	// not fetched for days may take minutes.
+	// programTimeout ends a fetch that hangs; a fetch of a large repository after days may take
+	// minutes.
 	programTimeout = 10 * time.Minute
-	// addressTimeout is how long a reply may take, which need not wait for the fetch.
+	// addressTimeout bounds the response, which need not wait for the fetch.
 	addressTimeout = time.Minute
-	// logEvery is how often the failure of one mirror is logged.
+	// logEvery limits the log of failures per mirror.
 	logEvery = time.Minute
-	// pruneFrom is how many mirrors are remembered before those are forgotten whose time
-	// is over.
+	// pruneFrom is the number of remembered mirrors at which expired ones are forgotten.
 	pruneFrom = 10_000
 )
 
@@ -58,24 +55,24 @@ const (
 type Options struct {
 	// Hook is the path of a program, or an address that begins with http:// or https://.
 	Hook string
-	// Age is from which age on a mirror is refreshed; 0 means [DefaultAge].
+	// Age is the age from which a mirror is refreshed; 0 means [DefaultAge].
 	Age time.Duration
 	// Timeout ends a call; 0 means ten minutes for a program, and one for an address.
 	Timeout time.Duration
 	Logger  *slog.Logger
 }
 
-// hook asks for one mirror to be refreshed, and returns when it was, or will be.
+// hook requests a refresh of one mirror, and returns when that is done or accepted.
 type hook interface {
 	call(ctx context.Context, m mirror) error
 	close()
 }
 
-// mirror is what a hook is told.
+// mirror is the input of a hook.
 type mirror struct {
 	name    string
 	folder  string    // of git, on this machine
-	fetched time.Time // zero where that is not known
+	fetched time.Time // zero if unknown
 }
 
 // Refresher decides which mirrors are refreshed when.
@@ -89,23 +86,23 @@ type Refresher struct {
 	stats Stats
 }
 
-// record is what is known of the calls of one mirror.
+// record describes the calls of one mirror.
 type record struct {
-	busy   bool      // it waits or runs
-	asked  time.Time // when the last call was asked for
-	logged time.Time // when a failure was last logged
+	busy   bool      // queued or running
+	asked  time.Time // time of the last call's request
+	logged time.Time // time of the last logged failure
 }
 
-// Stats count calls since the start.
+// Stats counts calls since the start.
 type Stats struct {
 	Done, Failed int64
-	// Dropped were not made, since too many waited.
+	// Dropped calls found a full queue.
 	Dropped int64
-	// Running is how many run now, and Waiting how many are about to.
+	// Running and Waiting are current numbers.
 	Running, Waiting int64
 }
 
-// New makes a refresher. The error is for the operator.
+// New returns a refresher. The error is for the operator.
 func New(options Options) (*Refresher, error) {
 	options.Age = cmp.Or(options.Age, DefaultAge)
 	if options.Logger == nil {
@@ -130,16 +127,15 @@ func isAddress(hook string) bool {
 	return strings.HasPrefix(hook, "http://") || strings.HasPrefix(hook, "https://")
 }
 
-// Ask has a mirror refreshed if it is old, and reports whether it is. A mirror whose last
-// fetch did not end, or of which git noted none, is not known to be young. A nil Refresher
-// reports that none is old.
+// Ask requests a refresh of an old mirror, and reports whether the mirror is old. A mirror whose
+// last fetch failed or is unknown counts as old. A nil Refresher returns false.
 func (r *Refresher) Ask(repository *repos.Repository) (stale bool) {
 	if r == nil {
 		return false
 	}
 	last, err := repository.LastFetch()
 	if err != nil {
-		return false // it has gone, or cannot be read: the request will say which
+		return false // the request itself will report that it is gone or unreadable
 	}
 	m := mirror{name: repository.Name(), folder: repository.Folder()}
 	if last.State == git.FetchDone {
@@ -152,7 +148,7 @@ func (r *Refresher) Ask(repository *repos.Repository) (stale bool) {
 	return old || last.State == git.FetchUnfinished
 }
 
-// enqueue has a call made unless there was one lately.
+// enqueue queues a call unless there was one recently.
 func (r *Refresher) enqueue(m mirror, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,7 +170,7 @@ func (r *Refresher) enqueue(m mirror, now time.Time) {
 	}
 }
 
-// prune forgets mirrors that may be asked for again in any case.
+// prune forgets mirrors whose interval has passed.
 func (r *Refresher) prune(now time.Time) {
 	if len(r.known) < pruneFrom {
 		return
@@ -186,7 +182,7 @@ func (r *Refresher) prune(now time.Time) {
 	}
 }
 
-// Run makes the calls until ctx ends, and returns when none runs any more.
+// Run makes the calls until ctx ends, and returns after the last one.
 func (r *Refresher) Run(ctx context.Context) {
 	defer r.hook.close()
 	var running sync.WaitGroup
@@ -229,7 +225,7 @@ func (r *Refresher) begin() {
 	r.stats.Running++
 }
 
-// end notes how a call ended. What the end of the server broke off is no failure.
+// end records the result of a call. Interruption by the server's shutdown is no failure.
 func (r *Refresher) end(ctx context.Context, m mirror, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -250,7 +246,7 @@ func (r *Refresher) end(ctx context.Context, m mirror, err error) {
 	}
 }
 
-// Stats returns the counts as they are now; none of a nil Refresher.
+// Stats returns the current counts; zero for a nil Refresher.
 func (r *Refresher) Stats() Stats {
 	if r == nil {
 		return Stats{}
@@ -260,8 +256,7 @@ func (r *Refresher) Stats() Stats {
 	return r.stats
 }
 
-// withoutAddress drops what an error of net/http begins with: an address may have a
-// secret in it.
+// withoutAddress removes the address from an error of net/http, because it may contain a secret.
 func withoutAddress(err error) error {
 	if e := (*url.Error)(nil); errors.As(err, &e) {
 		return e.Err

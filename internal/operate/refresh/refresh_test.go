@@ -222,8 +222,8 @@ func TestAFloodIsOneCall(t *testing.T) {
 	await(t, "the second call", func() bool { return r.Stats().Done == 2 })
 }
 
-// A hook that hangs holds up nobody who asks, at most so many run, the rest waits or is
-// dropped, and all end with the server: also what the program has started.
+// A hanging hook delays no request. A limited number of hooks runs, the others wait or are dropped,
+// and all end with the server, including child processes.
 func TestAHangingHookEndsWithTheServer(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
@@ -284,7 +284,7 @@ wait; wait; sleep 600`)})
 	}
 }
 
-// alive reports whether a process runs. One that nobody has waited for yet does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(id int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {

@@ -2,17 +2,17 @@ package statuspage
 
 import "strings"
 
-// client is how one program is told of the server. The texts are those of
-// docs/install, by its file.
+// client is the installation instruction of a program. The texts equal those of docs/install, by
+// file.
 type client struct {
 	name, file string
 	place      string // where the text belongs
-	// text has {endpoint} for the address of MCP, and marks of tokenParts.
+	// text contains {endpoint} for the address of MCP, and placeholders of tokenParts.
 	text string
 }
 
-// tokenParts are marks, and what stands there where clients are asked for a token.
-// YOUR_TOKEN has to be replaced by hand: the page knows nobody's token.
+// tokenParts are placeholders with their replacements for clients that need a token. The user
+// replaces YOUR_TOKEN: the page knows no tokens.
 var tokenParts = []string{
 	"{option}", ` --header "Authorization: Bearer YOUR_TOKEN"`,
 	"{headers}", `, "headers": {"Authorization": "Bearer YOUR_TOKEN"}`,
@@ -20,10 +20,10 @@ var tokenParts = []string{
 	"{variable}", "\nbearer_token_env_var = \"REPOMCP_TOKEN\"",
 }
 
-// instruction is what to copy for a client.
+// instruction is a text to copy for a client.
 type instruction struct{ Name, Place, Text string }
 
-// instructions fit a server.
+// instructions returns the instructions for a server.
 func instructions(endpoint string, tokens bool) []instruction {
 	marks := append([]string{"{endpoint}", endpoint}, tokenParts...)
 	if !tokens {
@@ -39,7 +39,7 @@ func instructions(endpoint string, tokens bool) []instruction {
 	return list
 }
 
-// clients are those of docs/install that speak HTTP, and what most others read.
+// clients are the HTTP clients of docs/install, and the form that most others read.
 var clients = []client{
 	{"Claude Code", "claude-code.md", "In a terminal", "claude mcp add --transport http repomcp {endpoint}{option}"},
 	{"VS Code", "vscode.md", "In .vscode/mcp.json of a project",

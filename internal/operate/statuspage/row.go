@@ -12,32 +12,31 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// row is what the page says of one repository.
+// row describes one repository.
 type row struct {
 	Name        string
 	Description string
-	// Branch is the default one, "" where HEAD is none; Commit is what HEAD leads to, ""
-	// where it leads to nothing.
+	// Branch is the default branch, "" if HEAD names none; Commit is HEAD's commit, "" if there is
+	// none.
 	Branch, Commit string
 	Short          string // of Commit
-	// State says what is the matter where there is no commit.
+	// State is the error shown when HEAD has no commit.
 	State   string
-	Fetched time.Time // zero where that is not known, or never was
+	Fetched time.Time // zero if unknown or never
 	Age     time.Duration
-	// FetchState says what is the matter with the last fetch.
+	// FetchState is the problem of the last fetch.
 	FetchState string
 	Downloads  []download
 }
 
-// download is an address of what HEAD leads to.
+// download is an address of HEAD's content.
 type download struct{ Label, Address string }
 
-// shortID is how many digits of an id tell commits apart for people.
+// shortID is the length of ids for people.
 const shortID = 10
 
-// newRow reads one repository.
 func newRow(repository *repos.Repository, base string, now time.Time) row {
-	// A description of several lines is shown as one.
+	// A description of several lines becomes one line.
 	description := strings.Join(strings.Fields(repository.Description()), " ")
 	r := row{Name: repository.Name(), Description: quoting.Clean(description)}
 	r.addFetch(repository, now)
@@ -48,24 +47,23 @@ func newRow(repository *repos.Repository, base string, now time.Time) row {
 	return r
 }
 
-// states are what the page says of a HEAD that leads to no commit; the first that
-// matches counts.
+// states are descriptions of a HEAD without a commit; the first match counts.
 var states = []struct {
 	is   error
 	says string
 }{
-	{git.ErrUnborn, "HEAD names no branch that exists"}, // and is an ErrEmpty as well
+	{git.ErrUnborn, "HEAD names no branch that exists"}, // also matches ErrEmpty
 	{git.ErrEmpty, "empty"},
 	{git.ErrUnsupported, "a format that is not read"},
 }
 
-// addHead returns what is the matter where there is no commit.
+// addHead returns the error shown when HEAD has no commit.
 func (r *row) addHead(repository *repos.Repository) (state string) {
 	snapshot, err := repository.Snapshot()
 	if err != nil {
 		return stateOf(err)
 	}
-	defer func() { _ = snapshot.Close() }() // it was only read
+	defer func() { _ = snapshot.Close() }() // only read
 	if r.Branch, err = snapshot.DefaultBranch(); err != nil {
 		return stateOf(err)
 	}
@@ -101,8 +99,8 @@ func (r *row) addFetch(repository *repos.Repository, now time.Time) {
 	}
 }
 
-// downloads are the addresses of what HEAD leads to. They name HEAD, and no branch, so
-// that they may be kept.
+// downloads returns addresses of HEAD's content. They name HEAD rather than a branch, so that
+// bookmarks stay valid.
 func downloads(name, base string) []download {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -116,7 +114,7 @@ func downloads(name, base string) []download {
 	}
 }
 
-// age says how long something is ago, as people say it.
+// age formats a duration for people.
 func age(d time.Duration) string {
 	units := []struct {
 		name string
@@ -137,7 +135,7 @@ func plural(n int, unit string) string {
 	return count(n) + " " + unit + "s"
 }
 
-// count writes a number with a comma between thousands.
+// count formats a number with thousands separators.
 func count(n int) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -1,12 +1,12 @@
-// Package statuspage writes the page that a browser is shown of a server: which
-// repositories the visitor may read, how old their mirrors are, and how an agent is
-// connected. It knows no HTTP.
+// Package statuspage writes the page that a server shows to browsers: the repositories that the
+// visitor may read, the age of their mirrors, and how to connect an agent. It does not depend on
+// HTTP.
 //
 // # Promises
 //
-// What repositories say of themselves, their names, branches and descriptions, is text
-// that can be seen, and never markup. The page has no script and loads nothing; [Page.Policy] says so to
-// the browser. A request opens at most [PageSize] repositories, however many there are.
+// Names, branches and descriptions of repositories appear as visible text, never as markup. The
+// page has no script and loads nothing; [Page.Policy] tells the browser so. A request opens at most
+// [PageSize] repositories.
 package statuspage
 
 import (
@@ -28,9 +28,9 @@ import (
 )
 
 const (
-	// PageSize is how many repositories are on a page: each is opened for it.
+	// PageSize is the number of repositories on a page, each of which is opened.
 	PageSize = 50
-	// maxQueryBytes bounds what is compared with every name.
+	// maxQueryBytes bounds the query, which is compared with every name.
 	maxQueryBytes = 200
 )
 
@@ -40,24 +40,24 @@ var markup string
 //go:embed style.css
 var style string
 
-// Options of a [Page]. The catalogue is required.
+// Options of a [Page]. Catalogue is required.
 type Options struct {
 	Catalogue repos.Views
-	// Version is that of the server.
+	// Version of the server.
 	Version string
-	// Authentication says that the server asks who visitors are, and Tokens that
-	// clients have to be given a token for it.
+	// Authentication reports that the server requires authentication; Tokens, that clients need a
+	// token for it.
 	Authentication, Tokens bool
 }
 
-// Page writes the page for any number of visitors.
+// Page writes the page. It is safe for concurrent use.
 type Page struct {
 	options  Options
 	template *template.Template
 	policy   string
 }
 
-// New makes a page.
+// New returns a page.
 func New(options Options) *Page {
 	sum := sha256.Sum256([]byte(style))
 	return &Page{
@@ -73,11 +73,11 @@ func New(options Options) *Page {
 // Policy is the Content-Security-Policy of the page.
 func (p *Page) Policy() string { return p.policy }
 
-// view is what the template shows.
+// view is the input of the template.
 type view struct {
 	Style         template.CSS
 	Version       string
-	Visitor       string // who asks; "" for nobody that is known
+	Visitor       string // the authenticated visitor; "" without authentication
 	Authenticates bool
 	Tokens        bool
 	Base          string
@@ -87,9 +87,9 @@ type view struct {
 	listing
 }
 
-// Render returns the page's HTML for the principal of the context. Clients reach the server at
-// base, without a slash at the end, and MCP at endpoint. The query has q, the words that names
-// must have, and page, which begins at 1. An error is of the context.
+// Render returns the page's HTML for the principal of the context. base is the server's address
+// without a trailing slash; endpoint is that of MCP. The query has q, words that names must
+// contain, and page, which starts at 1. Errors are those of the context.
 func (p *Page) Render(ctx context.Context, base, endpoint string, query url.Values) ([]byte, error) {
 	shown := view{
 		Style: template.CSS(style), Version: p.options.Version, //nolint:gosec // it is our own file
@@ -104,7 +104,7 @@ func (p *Page) Render(ctx context.Context, base, endpoint string, query url.Valu
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		// One that is not there has just been deleted.
+		// A missing one was deleted meanwhile.
 		if repository, err := readable.Known(name); err == nil {
 			shown.Rows = append(shown.Rows, newRow(repository, base, now))
 		}
@@ -116,19 +116,19 @@ func (p *Page) Render(ctx context.Context, base, endpoint string, query url.Valu
 	return out.Bytes(), nil
 }
 
-// listing is a page of the names that a visitor looks for.
+// listing is a page of the names that match the query.
 type listing struct {
-	Search         string // as it was sent, cut
-	All            int    // that may be read
+	Search         string // as sent, cut
+	All            int    // number of readable repositories
 	Found          int
-	From, To       int // of those found, from 1 on
+	From, To       int // of the matches, from 1
 	Number, Pages  int
-	Earlier, Later template.URL // "" at an end
+	Earlier, Later template.URL // "" at the ends
 	names          []string
 }
 
-// list picks the page that is asked for. A number that is none is that of the first,
-// and one beyond the end that of the last.
+// list selects the requested page. An invalid number means the first page, and a number beyond the
+// end the last.
 func list(all []string, query url.Values) listing {
 	l := listing{Search: clip(query.Get("q")), All: len(all)}
 	found := all
@@ -139,7 +139,7 @@ func list(all []string, query url.Values) listing {
 		})
 	}
 	l.Found, l.Pages = len(found), max(1, (len(found)+PageSize-1)/PageSize)
-	asked, _ := strconv.Atoi(query.Get("page")) // 0 where it is no number, the largest where it is too large
+	asked, _ := strconv.Atoi(query.Get("page")) // 0 for no number, the maximum for a too large one
 	l.Number = min(max(asked, 1), l.Pages)
 	start := (l.Number - 1) * PageSize
 	l.names = found[start:min(start+PageSize, len(found))]
@@ -153,7 +153,7 @@ func list(all []string, query url.Values) listing {
 	return l
 }
 
-// link leads to another page of the same listing.
+// link returns the address of another page of the listing.
 func (l *listing) link(number int) template.URL {
 	values := url.Values{"page": {strconv.Itoa(number)}}
 	if l.Search != "" {

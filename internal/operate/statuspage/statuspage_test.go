@@ -128,7 +128,7 @@ func TestRowsSayWhatThereIs(t *testing.T) {
 	if got := rows(page); !slices.Equal(got, want) {
 		t.Errorf("rows are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	var marked []string // as what somebody should look at; never to have fetched is no fault of a clone
+	var marked []string // problems; a clone that never fetched has none
 	for _, span := range all(page, "span") {
 		if attribute(span, "class") == "state" {
 			marked = append(marked, text(span))

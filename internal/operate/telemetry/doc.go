@@ -1,13 +1,12 @@
-// Package telemetry makes traces and metrics of what is served, and sends them to a
-// collector of OpenTelemetry by OTLP over HTTP.
+// Package telemetry produces traces and metrics of what is served, and sends them to an
+// OpenTelemetry collector by OTLP over HTTP.
 //
-// Nothing is made unless the environment asks for it (see [Read]). A [Telemetry] is an
-// [httpx.Observer]: a span is made of a message or download once that has ended, from
-// the times that were noted, so that serving knows nothing of tracing. Names follow the
-// semantic conventions for MCP and HTTP. No attribute has a token, a signature, the
-// value of an option that is not known, or a path of this machine; those of metrics
-// have a bounded number of values.
+// It does nothing unless the environment requests it (see [Read]). A [Telemetry] is an
+// [httpx.Observer]: it makes a span of a message or download after that has ended, from recorded
+// times, so that serving does not depend on tracing. Names follow the semantic conventions for MCP
+// and HTTP. Attributes contain no tokens, no signatures, no values of unknown options, and no paths
+// of this machine; attributes of metrics have a bounded number of values.
 //
-// The exporters of the SDK send in the background: what cannot be sent in time is
-// dropped and logged, at most once a minute.
+// The exporters of the SDK send in the background: data that cannot be sent in time is dropped,
+// which is logged at most once a minute.
 package telemetry

@@ -21,7 +21,7 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// unknown stands for what clients made up, as the semantic conventions have it.
+// unknown replaces values of a client's choice, as in the semantic conventions.
 const unknown = "_OTHER"
 
 // RequestBegan implements [httpx.Observer].
@@ -33,13 +33,12 @@ func (t *Telemetry) StreamBegan() {}
 // StreamEnded implements [httpx.Observer].
 func (t *Telemetry) StreamEnded(bool) {}
 
-// networks are how a transport is called, by its name here.
+// networks maps transports to attributes.
 var networks = map[string]struct{ transport, protocol, version string }{
 	"http": {"tcp", "http", "1.1"}, "websocket": {"tcp", "websocket", ""}, "stdio": {"pipe", "", ""},
 }
 
-// network describes a transport, and what carries it: a client that has no address
-// came by a Unix socket.
+// network describes a transport and its carrier. A client without an address uses a Unix socket.
 func network(transport string, from mcp.Origin) []attribute.KeyValue {
 	n := networks[transport]
 	if n.transport == "tcp" && clientOf(from) == "" {
@@ -51,10 +50,10 @@ func network(transport string, from mcp.Origin) []attribute.KeyValue {
 	)
 }
 
-// clientOf is the address of a client. That of a Unix socket has no name.
+// clientOf returns the address of a client; that of a Unix socket has no name.
 func clientOf(from mcp.Origin) string { return strings.TrimPrefix(from.Client, "@") }
 
-// present leaves out what is empty.
+// present removes empty attributes.
 func present(list ...attribute.KeyValue) []attribute.KeyValue {
 	return slices.DeleteFunc(list, func(a attribute.KeyValue) bool {
 		return a.Value.Type() == attribute.STRING && a.Value.AsString() == ""
@@ -70,7 +69,7 @@ func (t *Telemetry) Session(s mcp.Session) {
 // Message implements [mcp.Observer].
 func (t *Telemetry) Message(m mcp.Exchange) {
 	if m.Method == "" {
-		return // an answer to the server
+		return // a response to the server
 	}
 	facts := operation(m)
 	t.operations.Record(context.Background(), m.Took.Seconds(), metric.WithAttributes(facts...))
@@ -85,7 +84,7 @@ func (t *Telemetry) Message(m mcp.Exchange) {
 	}, func() []attribute.KeyValue { return append(facts, details(d)...) })
 }
 
-// methodName is a method that there is.
+// methodName returns a known method.
 func methodName(method string) string {
 	if mcp.IsMethod(method) {
 		return method
@@ -93,7 +92,7 @@ func methodName(method string) string {
 	return unknown
 }
 
-// promptOf is the prompt that was asked for, if there is one of that name.
+// promptOf returns the requested prompt, if it exists.
 func promptOf(m mcp.Exchange) string {
 	if m.Outcome != "done" {
 		return ""
@@ -101,8 +100,7 @@ func promptOf(m mcp.Exchange) string {
 	return m.Details.Request.Prompt()
 }
 
-// operation is what is said of a message in metrics, and in its span as well: each
-// attribute has few values.
+// operation returns the attributes of a message in metrics and in its span: each has few values.
 func operation(m mcp.Exchange) []attribute.KeyValue {
 	operation, version, code := "", m.Details.Request.Protocol(), ""
 	if m.Tool != "" {
@@ -122,7 +120,7 @@ func operation(m mcp.Exchange) []attribute.KeyValue {
 	), network(m.Transport, m.Details.Origin)...)
 }
 
-// failureOf is the class of what went wrong, or "".
+// failureOf returns the class of the failure, or "".
 func failureOf(m mcp.Exchange) string {
 	switch code := m.Details.Account.Facts().Code; {
 	case m.Outcome == "done":
@@ -140,11 +138,11 @@ func failureOf(m mcp.Exchange) string {
 	}
 }
 
-// details are what is said of a message in its span alone.
+// details returns the attributes of a message that only its span has.
 func details(d mcp.Details) []attribute.KeyValue {
 	uri := ""
 	if d.Account.Facts().Repository != "" {
-		// Of what is no resource it is not known what it has.
+		// A URI that is no resource may contain anything.
 		uri, _, _ = strings.Cut(d.Request.Params.URI, "?")
 	}
 	return present(
@@ -154,7 +152,7 @@ func details(d mcp.Details) []attribute.KeyValue {
 	)
 }
 
-// requestID is the text of an id.
+// requestID returns an id as a string.
 func requestID(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -163,7 +161,8 @@ func requestID(raw json.RawMessage) string {
 	return resources.Clip(text)
 }
 
-// sessionID tells sessions apart. Who knows the id itself can use the session.
+// sessionID returns a digest that distinguishes sessions: the id itself would grant access to the
+// session.
 func sessionID(id string) string {
 	if id == "" {
 		return ""
@@ -173,8 +172,8 @@ func sessionID(id string) string {
 	return hex.EncodeToString(sum[:bytes])
 }
 
-// Request implements [httpx.Observer]. Messages have spans of their own, unless they were
-// refused before they were read, and whether the server is well is asked all the time.
+// Request implements [httpx.Observer]. It skips messages, which have spans of their own unless they
+// were refused unread, and frequent health checks.
 func (t *Telemetry) Request(r httpx.Request) {
 	d := r.Details
 	if d.Probes() || d.CarriesMessages() && (d.Told || r.Status < http.StatusBadRequest) {
@@ -207,13 +206,13 @@ func (t *Telemetry) Request(r httpx.Request) {
 	})
 }
 
-// httpMethods are those that routes have.
+// httpMethods are the methods of routes.
 var httpMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions}
 
-// spanned is what a span is made of.
+// spanned is the input of a span.
 type spanned struct {
 	name    string
-	took    time.Duration // until now
+	took    time.Duration // ending now
 	own     mcp.TraceContext
 	origin  mcp.Origin
 	account *resources.Account
@@ -221,8 +220,8 @@ type spanned struct {
 	failure string
 }
 
-// span makes the span of something that has just ended, with its stages. The
-// attributes are asked for only if somebody will see them.
+// span records a span that ends now, with its stages. attributes is called only if the span is
+// sampled.
 func (t *Telemetry) span(s spanned, attributes func() []attribute.KeyValue) {
 	end := time.Now()
 	ctx, links := parent(s.own, s.origin.Trace)

@@ -9,14 +9,12 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 )
 
-// maxTraceContext bounds a trace context: a traceparent has 55 bytes, and of a
-// tracestate 512 are to be passed on (W3C Trace Context). What is longer is no part of
-// a trace.
+// maxTraceContext bounds a trace context: a traceparent has 55 bytes, and at most 512 bytes of a
+// tracestate must be propagated (W3C Trace Context). A longer one is invalid.
 const maxTraceContext = 512
 
-// parent is the context of a span: what the message itself says that it is a part of,
-// which the request that carried it is linked with, or else the request. What cannot be
-// read counts as not said.
+// parent returns the parent context of a span: that of the message, linked with the request that
+// carried it, or else that of the request. An invalid context counts as absent.
 func parent(own, ambient mcp.TraceContext) (ctx context.Context, links []trace.Link) {
 	message, carrier := remote(own), remote(ambient)
 	switch {
@@ -28,7 +26,7 @@ func parent(own, ambient mcp.TraceContext) (ctx context.Context, links []trace.L
 	return trace.ContextWithRemoteSpanContext(context.Background(), message), links
 }
 
-// remote reads a trace context; one that is not valid is none.
+// remote parses a trace context; an invalid one is empty.
 func remote(c mcp.TraceContext) trace.SpanContext {
 	if c.Parent == "" || len(c.Parent) > maxTraceContext {
 		return trace.SpanContext{}

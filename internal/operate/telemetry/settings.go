@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// protocol is the one form of OTLP that is sent.
+// protocol is the only supported form of OTLP.
 const protocol = "http/protobuf"
 
-// Settings are the signals that the environment asks for. Nil asks for none. Where and
-// how they are sent is read by the exporters, from the variables of the specification.
+// Settings are the requested signals; nil requests none. The exporters read the variables of the
+// specification that define where and how to send.
 type Settings struct{ traces, metrics bool }
 
 // Metrics reports whether metrics are sent.
 func (s *Settings) Metrics() bool { return s != nil && s.metrics }
 
-// Read reads which signals the environment asks for, by the variables of the
-// specification of OpenTelemetry. A value that cannot be used is logged, and that signal
-// is not sent: the variables are often those of a whole machine. It returns nil where
-// nothing is to be sent.
+// Read reads the requested signals from the variables of the OpenTelemetry specification. An
+// unusable value is logged and disables its signal, because the variables are often those of a
+// whole machine. Read returns nil if nothing is to be sent.
 func Read(lookup func(name string) (string, bool), logger *slog.Logger) *Settings {
 	env := environment{lookup, logger}
 	if strings.EqualFold(env.get("OTEL_SDK_DISABLED"), "true") {
@@ -32,19 +31,18 @@ func Read(lookup func(name string) (string, bool), logger *slog.Logger) *Setting
 	return s
 }
 
-// environment looks variables up.
 type environment struct {
 	lookup func(name string) (string, bool)
 	logger *slog.Logger
 }
 
-// get returns a value; an empty one is the same as none.
+// get returns a value; "" means unset.
 func (e environment) get(name string) string {
 	value, _ := e.lookup(name)
 	return strings.TrimSpace(value)
 }
 
-// option is a variable of the exporter, of which each signal can have its own.
+// option returns a variable of the exporter. Each signal can override the common one.
 func (e environment) option(signal, name string) string {
 	if own := e.get("OTEL_EXPORTER_OTLP_" + signal + "_" + name); own != "" {
 		return own
@@ -52,10 +50,10 @@ func (e environment) option(signal, name string) string {
 	return e.get("OTEL_EXPORTER_OTLP_" + name)
 }
 
-// exportersElsewhere send nothing by OTLP: nothing at all, or metrics that are scraped.
+// exportersElsewhere do not use OTLP: none, or metrics that are scraped.
 var exportersElsewhere = []string{"", "none", "prometheus"}
 
-// wants reports whether a signal is sent by OTLP: it is named, or a collector is.
+// wants reports whether a signal is sent by OTLP: its exporter or a collector is configured.
 func (e environment) wants(signal string) bool {
 	variable := "OTEL_" + signal + "_EXPORTER"
 	wanted := e.get(variable) == "" && e.option(signal, "ENDPOINT") != ""

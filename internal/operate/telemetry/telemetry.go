@@ -26,28 +26,27 @@ import (
 
 const (
 	serviceName = "repomcp"
-	// scope names what makes the spans and metrics.
+	// scope names the source of spans and metrics.
 	scope = "github.com/repomcp/repomcp"
-	// flushTimeout bounds how long the end of the process waits for a collector.
+	// flushTimeout bounds how long the exit of the process waits for a collector.
 	flushTimeout = 5 * time.Second
-	// logEvery bounds how often failures are logged.
+	// logEvery limits the log of failures.
 	logEvery = time.Minute
 )
 
-// operationBuckets are those of the semantic conventions for MCP, in seconds.
+// operationBuckets are the buckets of the semantic conventions for MCP, in seconds.
 var operationBuckets = []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 300}
 
 // Options of a [Telemetry]. Settings and Logger are required.
 type Options struct {
 	Settings *Settings
 	Version  string // of the program
-	// Gatherer has further metrics, which are sent as well; nil: there are none.
+	// Gatherer has further metrics to send; nil: none.
 	Gatherer prometheus.Gatherer
 	Logger   *slog.Logger
 }
 
-// Telemetry makes spans and metrics, and sends them until it is closed. It implements
-// [httpx.Observer].
+// Telemetry sends spans and metrics until it is closed. It implements [httpx.Observer].
 type Telemetry struct {
 	tracer     trace.Tracer
 	operations metric.Float64Histogram
@@ -55,9 +54,9 @@ type Telemetry struct {
 	shutdowns  []func(context.Context) error
 }
 
-// Start begins. The SDK reads the variables of its exporters, samplers, limits and
-// intervals from the environment of the process. It has one place for the whole process
-// where it tells of failures, which Start takes.
+// Start begins sending. The SDK reads the variables of its exporters, samplers, limits and
+// intervals from the environment of the process. Start sets the SDK's error handler, which is
+// global to the process.
 func Start(options Options) (*Telemetry, error) {
 	ctx := context.Background()
 	otel.SetErrorHandler(&complaints{logger: options.Logger})
@@ -90,12 +89,12 @@ func Start(options Options) (*Telemetry, error) {
 		}
 		reader = append(reader, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, more...)))
 	}
-	provider := sdkmetric.NewMeterProvider(reader...) // one without a reader keeps nothing
+	provider := sdkmetric.NewMeterProvider(reader...) // a provider without a reader stores nothing
 	t.shutdowns = append(t.shutdowns, provider.Shutdown)
 	return t, t.instruments(provider.Meter(scope, metric.WithInstrumentationVersion(options.Version)))
 }
 
-// instruments makes those of the semantic conventions for MCP.
+// instruments creates the instruments of the semantic conventions for MCP.
 func (t *Telemetry) instruments(meter metric.Meter) error {
 	histogram := func(name, about string) (metric.Float64Histogram, error) {
 		return meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(about),
@@ -109,7 +108,7 @@ func (t *Telemetry) instruments(meter metric.Meter) error {
 	return errors.Join(operations, sessions)
 }
 
-// Close sends what is left, within flushTimeout, and ends what runs in the background.
+// Close sends the remaining data, within flushTimeout, and ends the background work.
 func (t *Telemetry) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
@@ -124,7 +123,7 @@ func (t *Telemetry) Close() {
 	running.Wait()
 }
 
-// complaints logs what could not be done, at most once in logEvery.
+// complaints logs failures, at most once in logEvery.
 type complaints struct {
 	logger *slog.Logger
 
@@ -138,7 +137,7 @@ func (c *complaints) Handle(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if of := (*url.Error)(nil); errors.As(err, &of) {
-		err = of.Err // the address may have a key in it
+		err = of.Err // the address may contain a key
 	}
 	now := time.Now()
 	if !c.last.IsZero() && now.Sub(c.last) < logEvery {

@@ -1,7 +1,6 @@
 //go:build ignore
 
-// Generate writes table.txt from the data of go-enry, which takes them from
-// github-linguist.
+// Generate writes table.txt from the data of go-enry, which come from github-linguist.
 package main
 
 import (

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// interpreter returns the name of the program that a first line such as
-// "#!/usr/bin/env -S python3.11 -u" asks for, without a minor version; "" when
-// there is none.
+// interpreter returns the program of a first line such as "#!/usr/bin/env -S python3.11 -u",
+// without a minor version; "" if there is none.
 func interpreter(content []byte) string {
 	line, _, _ := bytes.Cut(content, []byte{'\n'})
 	command, ok := bytes.CutPrefix(line, []byte("#!"))

@@ -1,5 +1,5 @@
-// Package language says which files are of a programming language, with the
-// names and the facts of github-linguist.
+// Package language decides which files are in a programming language, with the names and the data
+// of github-linguist.
 //
 //	set, err := language.Parse("go", "c++")
 //	switch set.ByName("bin/run") {
@@ -7,13 +7,13 @@
 //		is = set.ByFirstLine(content)
 //	}
 //
-// The whole name decides before the extension, and that before the interpreter
-// that the first line names. Where several languages share an extension a file is
-// of all of them: a search should rather find too much.
+// The whole name takes precedence over the extension, and the extension over the interpreter of the
+// first line. A file whose extension belongs to several languages is in all of them: a search
+// should rather find too much.
 //
-// The facts are those of github.com/go-enry/go-enry/v2, which tests compare with.
-// It is not linked into the program, for its tables take 42 ms and 16 MB before
-// main; here they are one constant text, read at the first question.
+// The data are those of github.com/go-enry/go-enry/v2, which tests compare with. That package is
+// not linked into the program, because its tables take 42 ms and 16 MB before main; here they are
+// one constant string, parsed at the first question.
 package language
 
 import (
@@ -29,13 +29,13 @@ import (
 //go:embed table.txt
 var text string
 
-// facts are text in maps: the names of languages by what is known of them (alias, file,
-// extension or interpreter), and by its value.
+// facts maps a kind of fact (alias, file, extension or interpreter) and its value to the names of
+// languages.
 var facts = sync.OnceValue(func() map[string]map[string][]string {
 	t := map[string]map[string][]string{}
 	for line := range strings.Lines(text) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(fields) < 3 { // the head
+		if len(fields) < 3 { // the header
 			continue
 		}
 		if t[fields[0]] == nil {
@@ -46,10 +46,10 @@ var facts = sync.OnceValue(func() map[string]map[string][]string {
 	return t
 })
 
-// UnknownError names a language that there is not.
+// UnknownError names an unknown language.
 type UnknownError struct {
 	Name  string
-	Close []string // names that look like it
+	Close []string // similar names
 }
 
 func (e *UnknownError) Error() string {
@@ -60,14 +60,14 @@ func (e *UnknownError) Error() string {
 		strings.Join(e.Close, ", "))
 }
 
-// Set is some languages.
+// Set is a set of languages.
 type Set struct {
 	names    map[string]bool
 	scripted bool // a first line may name one of them
 }
 
-// Parse finds languages by their names or aliases in any case. It returns an
-// [*UnknownError] when there is none of a name.
+// Parse finds languages by their names or aliases in any case. It returns an [*UnknownError] for an
+// unknown name.
 func Parse(names ...string) (Set, error) {
 	s := Set{names: map[string]bool{}}
 	if len(names) == 0 {
@@ -89,10 +89,10 @@ func Parse(names ...string) (Set, error) {
 	return s, nil
 }
 
-// maxClose bounds the names that are offered for a wrong one.
+// maxClose bounds the suggestions for an unknown name.
 const maxClose = 5
 
-// closeTo lists languages one of whose names begins as the wrong one does.
+// closeTo lists languages whose names share a prefix with the unknown name.
 func closeTo(key string) []string {
 	var names []string
 	for n := len(key); n >= 2 && len(names) == 0; n-- {
@@ -106,7 +106,7 @@ func closeTo(key string) []string {
 	return names[:min(len(names), maxClose)]
 }
 
-// Answer is what a name says about the language.
+// Answer is what a file name tells about the language.
 type Answer int
 
 // The answers of [Set.ByName].
@@ -116,7 +116,7 @@ const (
 	Unsure // ask [Set.ByFirstLine]
 )
 
-// ByName asks the name of a file.
+// ByName decides by the name of a file.
 func (s Set) ByName(path string) Answer {
 	candidates := byName(base(path))
 	switch {
@@ -139,10 +139,10 @@ func (s Set) hasInterpreter() bool {
 	return false
 }
 
-// headBytes is how much of a content counts: its first line, if that is short.
+// headBytes bounds the inspected part of a content: its first line, if that is short.
 const headBytes = 256
 
-// ByFirstLine asks the beginning of a file's content, where its name is unsure.
+// ByFirstLine decides by the first line of a file's content, after an unsure name.
 func (s Set) ByFirstLine(content []byte) bool {
 	content = content[:min(len(content), headBytes)]
 	return slices.ContainsFunc(facts()["interpreter"][interpreter(content)], s.has)
@@ -150,8 +150,7 @@ func (s Set) ByFirstLine(content []byte) bool {
 
 func (s Set) has(language string) bool { return s.names[language] }
 
-// byName returns the languages that a name allows. The longest known extension
-// counts.
+// byName returns the languages that a file name allows. The longest known extension counts.
 func byName(name string) []string {
 	if found := facts()["file"][name]; found != nil {
 		return found

@@ -12,18 +12,18 @@ import (
 	"unicode"
 )
 
-// maxInstructions bounds a compiled expression: time and memory of a match grow
-// with it. Expressions that people write have some dozens.
+// maxInstructions bounds a compiled expression, because time and memory of a match grow with it.
+// Expressions that people write have some dozens.
 const maxInstructions = 1000
 
-// lineFlags are those of Go's regexp, but "^" and "$" are the ends of lines.
+// lineFlags are the flags of Go's regexp, except that "^" and "$" match at the ends of lines.
 const lineFlags = syntax.Perl &^ syntax.OneLine
 
-// expression is an RE2 expression whose matches lie within a line, so that it
-// can be run over a whole text.
+// expression is an RE2 expression whose matches lie within a line, so that it can run over a whole
+// text.
 type expression struct {
 	re           *regexp.Regexp
-	required     *needles // what a matching line contains one of, or nil
+	required     *needles // a matching line contains one of them; nil if unknown
 	instructions int      // of the compiled expression
 }
 
@@ -39,7 +39,7 @@ func compileExpression(text string, fold bool) (*expression, *Error) {
 	if !withinLine(tree) {
 		return nil, &Error{Offset: max(strings.Index(text, `\n`), 0), Text: errNewline}
 	}
-	if sizeOf(tree) > maxInstructions { // before anything of that size is made
+	if sizeOf(tree) > maxInstructions { // before compiling allocates that much
 		return nil, &Error{Text: "the expression is too large: repeat less, or search for its parts as separate terms"}
 	}
 	re, err := regexp.Compile(tree.String())
@@ -53,8 +53,8 @@ func compileExpression(text string, fold bool) (*expression, *Error) {
 	return &expression{re: re, required: requiredBy(tree), instructions: len(program.Inst)}, nil
 }
 
-// sizeOf estimates the number of instructions that an expression compiles to; what
-// is repeated counts as often as it may be.
+// sizeOf estimates the number of instructions of a compiled expression; repetitions count at their
+// maximum.
 func sizeOf(re *syntax.Regexp) int {
 	size := 1
 	if re.Op == syntax.OpLiteral {
@@ -72,7 +72,7 @@ func sizeOf(re *syntax.Regexp) int {
 	return size
 }
 
-// mistake returns what the parser found, in words of the query.
+// mistake translates a parser's error into the terms of the query.
 func mistake(text string, err error) *Error {
 	var wrong *syntax.Error
 	if !errors.As(err, &wrong) {
@@ -85,9 +85,8 @@ func mistake(text string, err error) *Error {
 	}
 }
 
-// withinLine changes a tree so that no match contains a newline and ends of the
-// text are ends of lines. It reports whether newlines were not asked for by
-// name.
+// withinLine changes a tree so that no match contains a newline, and so that the ends of the text
+// are ends of lines. It returns false if the expression names a newline.
 func withinLine(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -113,7 +112,7 @@ func withinLine(re *syntax.Regexp) bool {
 	return true
 }
 
-// without takes a rune out of a class, which is a list of ranges.
+// without removes a rune from a class, which is a list of ranges.
 func without(class []rune, out rune) []rune {
 	var rest []rune
 	for i := 0; i+1 < len(class); i += 2 {
@@ -138,7 +137,7 @@ func (e *expression) line(text []byte, from int, at *places) (start, end int) {
 		required = nil
 	}
 	for from < len(text) {
-		i := from // each line is tried
+		i := from // tries each line
 		if required != nil {
 			i = required.next(text, from, at)
 		}
@@ -163,7 +162,7 @@ func (e *expression) spans(line []byte, to []Span, max int) []Span {
 	return to
 }
 
-// lineAround returns the line that has the byte at i, or ends before it.
+// lineAround returns the line that contains the byte at i, or that ends before it.
 func lineAround(text []byte, i int) (start, end int) {
 	start = bytes.LastIndexByte(text[:i], '\n') + 1
 	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
@@ -172,15 +171,15 @@ func lineAround(text []byte, i int) (start, end int) {
 	return start, len(text)
 }
 
-// quote makes an expression of a fixed text, whose bytes may be no UTF-8.
+// quote returns an expression for a fixed string, which may be invalid UTF-8.
 func quote(text string) string { return regexp.QuoteMeta(strings.ToValidUTF8(text, "\uFFFD")) }
 
-// literalsOf returns the runes that an expression names one by one. Those that come
-// from a class, as \S does, are not.
+// literalsOf returns the runes that an expression names individually, without those of classes such
+// as \S.
 func literalsOf(text string) string {
 	tree, err := syntax.Parse(text, lineFlags)
 	if err != nil {
-		return "" // Compile says what is wrong
+		return "" // Compile reports the mistake
 	}
 	var b strings.Builder
 	var walk func(re *syntax.Regexp)
@@ -199,7 +198,7 @@ func literalsOf(text string) string {
 	return b.String()
 }
 
-// onlyUpper reports whether a class is of upper case letters, such as [A-Z].
+// onlyUpper reports whether a class contains only upper case letters, such as [A-Z].
 func onlyUpper(class []rune) bool {
 	for i := 0; i+1 < len(class); i += 2 {
 		if !unicode.IsUpper(class[i]) || !unicode.IsUpper(class[i+1]) || class[i+1] == math.MaxInt32 {

@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// needles are words of which a matching line contains at least one.
+// needles are words; a matching line contains at least one of them.
 type needles struct {
 	words []needle
-	ks    bool // a folded one has a letter that is written beyond ASCII too
+	ks    bool // a folded needle has a letter that is also written beyond ASCII
 }
 
-// newNeedles. When one word is in any case, all are looked for so: what is found
-// too much costs little.
+// newNeedles folds all words if one of them is folded: the additional finds cost little.
 func newNeedles(words []word) *needles {
 	n := new(needles)
 	fold := false
@@ -30,24 +29,23 @@ func hasLetters(lower string) bool {
 	return strings.ContainsAny(lower, "abcdefghijklmnopqrstuvwxyz")
 }
 
-// hasKS reports whether folding finds the text in letters beyond ASCII: the
-// Kelvin sign is a k, and the long s an s.
+// hasKS reports whether folding matches letters beyond ASCII: the Kelvin sign is a k, and the long
+// s an s.
 func hasKS(text string) bool { return strings.ContainsAny(text, "ksKS") }
 
-// kelvin and longS are those letters.
 var kelvin, longS = []byte("\u212A"), []byte("\u017F")
 
-// places remembers where needles were found in one text, so that none is looked
-// for twice in the same part.
+// places remembers where needles were found in one text, so that no part is searched twice for a
+// needle.
 type places struct {
-	next   []int // of each needle, len(text) for none
-	fitted bool  // fit was asked
+	next   []int // of each needle, len(text) if absent
+	fitted bool  // fit was called
 	fits   bool
 }
 
 func (p *places) reset() { p.next, p.fitted = p.next[:0], false }
 
-// fit reports whether the needles are enough to find all matches in the text.
+// fit reports whether the needles find all matches in the text.
 func (n *needles) fit(text []byte, at *places) bool {
 	if !at.fitted {
 		at.fitted = true

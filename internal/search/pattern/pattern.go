@@ -1,6 +1,5 @@
-// Package pattern finds the lines of a text that match a pattern: fixed texts
-// or RE2 expressions (syntax of Go's regexp/syntax), of which each must be found
-// in the text.
+// Package pattern finds the lines of a text that match a pattern: fixed strings or RE2 expressions
+// (syntax of Go's regexp/syntax), all of which must occur in the text.
 //
 //	p, err := pattern.Compile([]pattern.Term{{Text: "func main"}}, pattern.Smart)
 //	var s pattern.Scanner
@@ -10,16 +9,15 @@
 //
 // # Promises
 //
-//   - A match lies within one line, as for git grep: no expression matches a
-//     newline, and "^" and "$", "\A" and "\z" are the ends of a line.
+//   - A match lies within one line, as for git grep: no expression matches a newline, and "^" and
+//     "$", "\A" and "\z" are the ends of a line.
 //   - Lines end at LF. A CR before it belongs to the line.
 //   - The time is linear in the text, whatever the expression is.
-//   - A Pattern may be used by any number of goroutines, a Scanner by one.
+//   - Any number of goroutines may use a Pattern, one goroutine a Scanner.
 //
-// How it is fast: most expressions have fixed parts that every match must
-// contain. Those are looked for in the whole text at once, which the processor
-// does many bytes at a time, and the expression is tried on the lines that have
-// one only (required.go). Others are tried on every line.
+// Most expressions have fixed parts that every match contains. The scanner looks for these in the
+// whole text at once, many bytes per processor instruction, and runs the expression only on the
+// lines that contain one (required.go). Other expressions run on every line.
 package pattern
 
 import (
@@ -29,33 +27,33 @@ import (
 	"unicode"
 )
 
-// Case says whether upper and lower case are told apart.
+// Case selects case sensitivity.
 type Case int
 
 const (
-	// Smart tells them apart when a term has an upper case letter.
+	// Smart is sensitive if a term has an upper case letter.
 	Smart Case = iota
-	// Sensitive tells them apart.
+	// Sensitive distinguishes upper and lower case.
 	Sensitive
-	// Insensitive does not, by the simple folding of Unicode.
+	// Insensitive uses the simple folding of Unicode.
 	Insensitive
 )
 
-// Term is one thing to be found.
+// Term is one string or expression to find.
 type Term struct {
 	Text   string
 	Regexp bool // Text is an expression, not a fixed text
 }
 
 const (
-	// MaxTerms bounds how many times a text is gone through.
+	// MaxTerms bounds the number of passes over a text.
 	MaxTerms = 16
-	// MaxBytes bounds the text of a term: an expression that is longer is made by
-	// a program, not by a person or a model.
+	// MaxBytes bounds the length of a term: programs write longer expressions, people and models do
+	// not.
 	MaxBytes = 2000
 )
 
-// Error says what is wrong with a term.
+// Error is a mistake in a term.
 type Error struct {
 	Term   int // its index
 	Offset int // of the mistake in its text, in bytes
@@ -72,19 +70,18 @@ type Pattern struct {
 	key      string
 }
 
-// matcher finds the lines that one term matches.
+// matcher finds the lines that match one term.
 type matcher interface {
-	// line returns the first matching line that begins at or after from, where a
-	// line begins, without its LF; start is -1 when there is none.
+	// line returns the first matching line at or after from, the start of a line, without its LF;
+	// start is -1 if there is none.
 	line(text []byte, from int, at *places) (start, end int)
-	// spans appends where the line matches, from left to right, up to max.
+	// spans appends the matches in a line, from left to right, up to max.
 	spans(line []byte, to []Span, max int) []Span
-	// cost is how many steps a byte may take.
+	// cost is the maximal number of steps per byte.
 	cost() int
 }
 
-// Compile makes a pattern of 1 to [MaxTerms] terms. Mistakes in a term are an
-// [*Error].
+// Compile compiles 1 to [MaxTerms] terms. Mistakes in a term are an [*Error].
 func Compile(terms []Term, c Case) (*Pattern, error) {
 	if len(terms) == 0 {
 		return nil, errNothing
@@ -142,8 +139,8 @@ func compile(t Term, fold bool) (matcher, *Error) {
 	}
 }
 
-// hasUpper reports whether a term has an upper case letter that is meant as
-// such. In an expression, letters after a backslash and names of classes are not.
+// hasUpper reports whether a term has an upper case letter to be matched. In an expression, letters
+// after a backslash and names of classes do not count.
 func hasUpper(terms []Term) bool {
 	for _, t := range terms {
 		text := t.Text
@@ -157,8 +154,8 @@ func hasUpper(terms []Term) bool {
 	return false
 }
 
-// Cost returns how many steps of some nanoseconds a scan may take for a byte of the
-// text, in the worst case; for most texts a step takes several bytes.
+// Cost returns the maximal number of steps of some nanoseconds per byte of the text; for most texts
+// a step covers several bytes.
 func (p *Pattern) Cost() int {
 	cost := 0
 	for _, m := range p.matchers {
@@ -167,8 +164,8 @@ func (p *Pattern) Cost() int {
 	return cost
 }
 
-// Key returns the same for patterns that match the same lines of every text by their
-// form: results may be kept under it.
+// Key returns equal strings for patterns of the same form, which match the same lines of every
+// text: it may be the key of cached results.
 func (p *Pattern) Key() string { return p.key }
 
 func key(terms []Term, fold bool) string {

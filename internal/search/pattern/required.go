@@ -8,35 +8,33 @@ import (
 )
 
 const (
-	// maxNeedles bounds in how many ways a part of a match may be written. Each
-	// costs a pass over the text, which is many times faster than trying the
-	// expression on every line.
+	// maxNeedles bounds the variants of a part of a match. Each costs a pass over the text, which
+	// is many times faster than running the expression on every line.
 	maxNeedles = 12
-	// maxClass is the largest class of which each rune is one way.
+	// maxClass bounds the classes whose runes are expanded to variants.
 	maxClass = 4
-	// maxNeedle bounds a needle: what is longer finds nothing less.
+	// maxNeedle bounds the length of a needle: a longer one is no more selective.
 	maxNeedle = 60
-	// minNeedle is the shortest one that is worth looking for.
+	// minNeedle is the minimal length of a useful needle.
 	minNeedle = 2
 )
 
-// word is a text that may be a part of a match.
+// word is a string that may be part of a match.
 type word struct {
 	text string
-	fold bool // in any case; the text is ASCII in lower case then
+	fold bool // in any case; the string is lower case ASCII then
 }
 
-// content is what is known about the texts that match an expression.
+// content describes the strings that match an expression.
 type content struct {
-	// exact are all of them; nil when they are too many to be listed.
+	// exact are all of these strings; nil if there are too many.
 	exact []word
-	// needed are words of which each of them contains one; nil when nothing is
-	// known.
+	// needed are words; each of these strings contains one. It is nil if nothing is known.
 	needed []word
 }
 
-// requiredBy finds words of which every match contains at least one. It returns
-// nil when there are none worth looking for.
+// requiredBy finds words of which every match contains at least one. It returns nil if no useful
+// ones exist.
 func requiredBy(tree *syntax.Regexp) *needles {
 	words := contentOf(tree).best()
 	if score(words) < minNeedle*wordWeight-maxNeedles {
@@ -77,9 +75,8 @@ func contentOf(re *syntax.Regexp) content {
 	return content{}
 }
 
-// literal returns a text of which all is known, unless a part of it can be written in
-// ways that are not bytes of the pattern: U+FFFD stands for every invalid byte,
-// and folding beyond ASCII changes lengths. Such a part divides it.
+// literal returns the content of a fixed string. Parts that can match bytes other than those of the
+// pattern split it: U+FFFD stands for every invalid byte, and folding beyond ASCII changes lengths.
 func literal(runes []rune, fold bool) content {
 	var parts []content
 	for len(runes) > 0 {
@@ -121,8 +118,7 @@ func class(ranges []rune) content {
 	return content{exact: words}
 }
 
-// join returns the content of parts that follow each other. Neighbours that are known
-// exactly become longer words.
+// join returns the content of a concatenation. Adjacent exact parts become longer words.
 func join(parts []content) content {
 	var needed []word
 	exact, whole := empty, true
@@ -156,7 +152,7 @@ func alternate(subs []*syntax.Regexp) content {
 	return all
 }
 
-// cross lists what a and b make one after the other; nil when that is too much.
+// cross lists the concatenations of a and b; nil if there are too many.
 func cross(a, b []word) []word {
 	if a == nil || b == nil || len(a)*len(b) > maxNeedles {
 		return nil
@@ -193,7 +189,6 @@ func union(a, b []word) []word {
 	return words
 }
 
-// best returns the better one of what is known.
 func (c content) best() []word { return better(c.needed, c.exact) }
 
 func better(a, b []word) []word {
@@ -205,11 +200,10 @@ func better(a, b []word) []word {
 
 const (
 	wordWeight = 16
-	// enough is the length beyond which a word finds hardly less.
+	// enough is the length beyond which a word is hardly more selective.
 	enough = 10
 )
 
-// score prefers long words to short ones, and few to many.
 func score(words []word) int {
 	if len(words) == 0 {
 		return -1

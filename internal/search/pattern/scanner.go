@@ -8,35 +8,35 @@ import (
 // Span is a part of a line, in bytes from its beginning.
 type Span struct{ Start, End int }
 
-// maxSpans bounds what is marked in one line.
+// maxSpans bounds the marked matches of one line.
 const maxSpans = 32
 
-// Position is where a scan goes on: the beginning of a line.
+// Position is where a scan continues: the beginning of a line.
 type Position struct {
 	Offset int // in bytes
 	Number int // of the line, from 1
 }
 
-// Start returns the beginning of a text.
+// Start is the beginning of a text.
 func Start() Position { return Position{Number: 1} }
 
-// line is where a matcher found one; start is -1 when there is no more.
+// line is a line that a matcher found; start is -1 if there are no more.
 type line struct{ start, end int }
 
-// Scanner goes through the matching lines of a text.
+// Scanner iterates over the matching lines of a text.
 type Scanner struct {
 	pattern *Pattern
 	text    []byte
-	next    Position // a line that was not looked at
-	found   []line   // of each matcher: its next line
+	next    Position // the first line that was not examined
+	found   []line   // the next line of each matcher
 	places  []places
-	line    // the present one
+	line    // the current one
 	spans   []Span
 }
 
-// Reset begins a scan at a position, which is [Start] or what [Scanner.Position]
-// returned for the same text. From the beginning it finds nothing unless each term
-// matches some line of the text. The memory of an earlier scan is used again.
+// Reset begins a scan at a position, which is [Start] or was returned by [Scanner.Position] for the
+// same text. A scan from the start finds nothing unless each term matches some line of the text.
+// Reset reuses the memory of an earlier scan.
 func (s *Scanner) Reset(p *Pattern, text []byte, from Position) {
 	s.pattern, s.text, s.next = p, text, from
 	s.found = s.found[:0]
@@ -56,7 +56,7 @@ func (s *Scanner) Reset(p *Pattern, text []byte, from Position) {
 	}
 }
 
-// Next goes to the next matching line and reports whether there is one.
+// Next advances to the next matching line and reports whether there is one.
 func (s *Scanner) Next() bool {
 	if s.text == nil {
 		return false
@@ -71,12 +71,12 @@ func (s *Scanner) Next() bool {
 		s.text = nil
 		return false
 	}
-	s.take(first)
+	s.advanceTo(first)
 	return true
 }
 
-// take makes a line the present one and lets its matchers look for another.
-func (s *Scanner) take(first line) {
+// advanceTo makes a line the current one, and lets its matchers find their next.
+func (s *Scanner) advanceTo(first line) {
 	s.line = first
 	s.next.Number += bytes.Count(s.text[s.next.Offset:first.start], newline) + 1
 	s.next.Offset = min(first.end+1, len(s.text))
@@ -99,7 +99,7 @@ func (s *Scanner) take(first line) {
 
 var newline = []byte{'\n'}
 
-// merge sorts spans and joins those that overlap.
+// merge sorts spans and joins overlapping ones.
 func merge(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return a.Start - b.Start })
 	merged := spans[:0]
@@ -113,15 +113,15 @@ func merge(spans []Span) []Span {
 	return merged[:min(len(merged), maxSpans)]
 }
 
-// Number of the present line, from 1.
+// Number of the current line, from 1.
 func (s *Scanner) Number() int { return s.next.Number - 1 }
 
-// Line returns the present line without its LF, a part of the text.
+// Line returns the current line without its LF, a slice of the text.
 func (s *Scanner) Line() []byte { return s.text[s.start:s.end] }
 
-// Spans returns where the present line matches, from left to right; at most 32 of
-// each term. They are valid until Next.
+// Spans returns the matches in the current line, from left to right; at most 32 per term. They are
+// valid until Next.
 func (s *Scanner) Spans() []Span { return s.spans }
 
-// Position returns where to go on after the present line.
+// Position returns where to continue after the current line.
 func (s *Scanner) Position() Position { return s.next }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// needle is a fixed text: its bytes as they are, or ASCII in any case.
+// needle is a fixed string: exact bytes, or ASCII in any case.
 type needle struct {
 	text []byte // in lower case when fold is set
 	fold bool
@@ -26,7 +26,7 @@ func (n needle) line(text []byte, from int, _ *places) (start, end int) {
 	return lineAround(text, from+i)
 }
 
-// spans appends the places of the text that do not overlap.
+// spans appends the matches, which do not overlap.
 func (n needle) spans(line []byte, to []Span, limit int) []Span {
 	for from := 0; limit > 0; limit-- {
 		i := n.index(line[from:])
@@ -41,7 +41,7 @@ func (n needle) spans(line []byte, to []Span, limit int) []Span {
 
 func (n needle) cost() int { return 1 }
 
-// index returns the first place of the text, or -1.
+// index returns the position of the first match, or -1.
 func (n needle) index(text []byte) int {
 	if !n.fold {
 		return bytes.Index(text, n.text)
@@ -49,8 +49,8 @@ func (n needle) index(text []byte) int {
 	return indexFolded(text, n.text)
 }
 
-// indexFolded returns the first place of a word in any case, or -1. It looks for the
-// rarest of its bytes in both cases, many bytes at a time, and compares the rest there.
+// indexFolded returns the position of the first match in any case, or -1. It searches for the
+// rarest byte of the word in both cases, many bytes at a time, and compares the rest there.
 func indexFolded(text, word []byte) int {
 	rare := rarest(word)
 	low := word[rare]
@@ -97,11 +97,10 @@ func equalFolded(text, word []byte) bool {
 	return true
 }
 
-// common are the bytes of source code, the most frequent first; all others are
-// rarer.
+// common are the frequent bytes of source code, the most frequent first; all others are rarer.
 const common = " etnaoirsdlcupmfhgb_y.vw(),\t1x0k=\"2/:;*-j3q4z{}5678[]9"
 
-// rarest returns the place of the byte that source code has least of.
+// rarest returns the position of the word's rarest byte in source code.
 func rarest(word []byte) int {
 	best, at := -1, 0
 	for i, c := range word {

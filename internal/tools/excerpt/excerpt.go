@@ -1,5 +1,5 @@
-// Package excerpt takes lines out of texts of any length, as many as a bound allows,
-// so that reading on behind them returns every line once.
+// Package excerpt extracts lines from texts of any length, as many as a bound allows. Continuing
+// after an excerpt returns every line once.
 package excerpt
 
 import (
@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// MaxReadBytes is how much of a text is read to find lines and to count them.
+	// MaxReadBytes bounds the part of a text that is read to find and count lines.
 	MaxReadBytes = 64 << 20
-	// foreignShare is the part of a text, one in so many, that may be no UTF-8:
-	// accents in an older encoding. Of more than that nothing can be read.
+	// foreignShare limits the invalid UTF-8 in a text to one byte in so many, enough for accents in
+	// an older encoding. A text with more is unreadable.
 	foreignShare = 6
-	// foreignGrowth is by how many bytes U+FFFD is longer than what it replaces.
+	// foreignGrowth is the number of bytes that U+FFFD adds to a replaced byte.
 	foreignGrowth = 2
 )
 
@@ -27,17 +27,17 @@ const (
 type Excerpt struct {
 	Text        string
 	First, Last int  // lines, from 1; Last is First-1 when there is none
-	Total       int  // lines of the whole, or those that were read
-	Counted     bool // Total is of the whole
-	Binary      bool // it is no text
-	Cut         bool // it ends before the line that was asked for as the last
-	Within      int  // bytes of the last line, when it was cut in it
-	Replaced    bool // something was not UTF-8, and is U+FFFD
+	Total       int  // lines of the text, or of its part that was read
+	Counted     bool // Total is exact
+	Binary      bool // the file is not text
+	Cut         bool // the excerpt ends before the last requested line
+	Within      int  // shown bytes of the last line, if that was cut
+	Replaced    bool // invalid UTF-8 was replaced by U+FFFD
 }
 
-// Read takes lines from start to end out of a text; 0 is the first and the last. They
-// have at most limit bytes, with their line ends as they are. What follows is only
-// counted. The error is the reader's or the context's.
+// Read extracts the lines from start to end; 0 stands for the first or last line. The lines have at
+// most limit bytes, with their line ends. Later lines are only counted. The error is that of the
+// reader or the context.
 func Read(ctx context.Context, source io.Reader, start, end, limit int) (Excerpt, error) {
 	limited := &io.LimitedReader{R: source, N: MaxReadBytes}
 	reader := bufio.NewReaderSize(limited, 64<<10)
@@ -64,15 +64,15 @@ func Read(ctx context.Context, source io.Reader, start, end, limit int) (Excerpt
 	}
 }
 
-// collector gets a text in parts, each a line or a part of one.
+// collector receives a text in parts, each a line or a part of one.
 type collector struct {
 	start, end int
 	limit      int // bytes to collect
-	lines      int // that began
+	lines      int // number of lines begun
 	inside     bool
 	collected  []byte
-	foreign    int // bytes of collected that are no UTF-8, which are shown as three
-	whole      int // bytes of collected up to the end of a line
+	foreign    int // invalid UTF-8 bytes in collected, which are shown as three each
+	whole      int // bytes of collected up to the last line end
 	last       int
 	full       bool
 }
@@ -104,7 +104,7 @@ func (c *collector) add(part []byte) {
 	}
 }
 
-// excerptOfFile returns what was collected, if it is text.
+// excerptOfFile returns the collected lines if they are text.
 func (c *collector) excerptOfFile(ended bool) Excerpt {
 	x := c.excerpt(ended)
 	if foreignBytes(x.Text) > len(x.Text)/foreignShare {
@@ -113,17 +113,16 @@ func (c *collector) excerptOfFile(ended bool) Excerpt {
 	return x.valid()
 }
 
-// valid replaces what is no UTF-8.
+// valid replaces invalid UTF-8.
 func (x Excerpt) valid() Excerpt {
 	valid := strings.ToValidUTF8(x.Text, string(utf8.RuneError))
 	x.Text, x.Replaced = valid, valid != x.Text
 	return x
 }
 
-// excerpt returns what was collected, whatever it is. ended says that the text was
-// read to its end.
+// excerpt returns the collected lines. ended reports whether the text was read to its end.
 func (c *collector) excerpt(ended bool) Excerpt {
-	if c.inside && !c.full && len(c.collected) > c.whole { // the last line has no end
+	if c.inside && !c.full && len(c.collected) > c.whole { // the last line has no line end
 		c.whole, c.last = len(c.collected), c.lines
 	}
 	x := Excerpt{First: c.start, Last: max(c.last, c.start-1), Total: c.lines, Counted: ended, Cut: c.full}
@@ -136,7 +135,7 @@ func (c *collector) excerpt(ended bool) Excerpt {
 	return x
 }
 
-// foreignBytes counts bytes that are no UTF-8.
+// foreignBytes counts bytes of invalid UTF-8.
 func foreignBytes(text string) int {
 	count := 0
 	for len(text) > 0 {
@@ -149,7 +148,7 @@ func foreignBytes(text string) int {
 	return count
 }
 
-// WholeRunes returns how much of a text that was cut ends with a whole character.
+// WholeRunes returns the length of the text without an incomplete last character.
 func WholeRunes(text []byte) int {
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		if at := len(text) - back; utf8.RuneStart(text[at]) {

@@ -5,21 +5,21 @@ import (
 	"errors"
 )
 
-// ErrEnough ends writing when no more is needed.
+// ErrEnough ends writing once the excerpt is complete.
 var ErrEnough = errors.New("enough of the text")
 
-// Writer takes lines out of what is written to it, which is text in any encoding.
+// Writer extracts lines from what is written to it, which is text in any encoding.
 type Writer struct {
 	collector
 	written int
 }
 
-// NewWriter takes lines from start on, of at most limit bytes.
+// NewWriter returns a Writer for the lines from start on, up to limit bytes.
 func NewWriter(start, limit int) *Writer {
 	return &Writer{collector: collector{start: start, limit: limit}}
 }
 
-// Write fails with [ErrEnough] when it has its lines, or was written [MaxReadBytes].
+// Write fails with [ErrEnough] once the excerpt is complete, or after [MaxReadBytes].
 func (w *Writer) Write(p []byte) (int, error) {
 	w.written += len(p)
 	for line := range bytes.Lines(p) {
@@ -31,11 +31,11 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Lines returns how many lines were written.
+// Lines returns the number of lines written.
 func (w *Writer) Lines() int { return w.lines }
 
-// Excerpt returns the lines. ended says that all was written; otherwise the last line
-// may be a part of one, which is left out.
+// Excerpt returns the lines. ended reports whether everything was written; otherwise the last line
+// may be incomplete and is left out.
 func (w *Writer) Excerpt(ended bool) Excerpt {
 	if !ended && !w.full {
 		w.inside = false

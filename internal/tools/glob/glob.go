@@ -1,5 +1,4 @@
-// Package glob matches paths against patterns as agents write them: git's wildmatch
-// with braces.
+// Package glob matches paths against patterns as agents write them: git's wildmatch with braces.
 package glob
 
 import (
@@ -11,17 +10,17 @@ import (
 )
 
 const (
-	// Signs are the characters of which a pattern has one at least.
+	// Signs are the characters that make a string a pattern.
 	Signs = "*?[{"
-	// MaxAlternatives bounds what the braces of a pattern stand for.
+	// MaxAlternatives bounds the expansion of a pattern's braces.
 	MaxAlternatives = 64
 )
 
 var (
-	// ErrMalformed is of a pattern that matches nothing: with a set that has no end,
-	// or with nothing behind a backslash.
+	// ErrMalformed means that a pattern matches nothing: it has an unclosed set, or ends with a
+	// backslash.
 	ErrMalformed = errors.New("the pattern is malformed")
-	// ErrTooMany is of braces that stand for more than [MaxAlternatives].
+	// ErrTooMany means that braces expand to more than [MaxAlternatives] patterns.
 	ErrTooMany = errors.New("the braces of the pattern stand for too many patterns")
 )
 
@@ -32,8 +31,8 @@ type Glob struct {
 	nameOnly     bool
 }
 
-// Path reads a pattern of paths. Like .gitignore and most tools' globs, one without a
-// slash is compared with the name alone. The error is [ErrMalformed] or [ErrTooMany].
+// Path parses a pattern of paths. As in .gitignore and most tools' globs, a pattern without a slash
+// is compared with the file name only. The error is [ErrMalformed] or [ErrTooMany].
 func Path(pattern string, fold bool) (Glob, error) {
 	nameOnly := !strings.Contains(pattern, "/")
 	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
@@ -48,8 +47,7 @@ func Path(pattern string, fold bool) (Glob, error) {
 	return g, err
 }
 
-// Name reads a pattern in which * stands for slashes as well. The error is
-// [ErrTooMany].
+// Name parses a pattern in which * matches slashes as well. The error is [ErrTooMany].
 func Name(pattern string) (Glob, error) {
 	alternatives, ok := expandBraces([]string{pattern})
 	if !ok {
@@ -58,7 +56,7 @@ func Name(pattern string) (Glob, error) {
 	return Glob{alternatives: alternatives}, nil
 }
 
-// Match compares the pattern with the whole of a path, or of its last name.
+// Match compares the pattern with the whole path, or with its last part.
 func (g Glob) Match(file string) bool {
 	if g.nameOnly {
 		file = path.Base(file)
@@ -71,8 +69,8 @@ func (g Glob) Match(file string) bool {
 	return false
 }
 
-// expandBraces writes {a,b} out, the first pair of braces in each pattern first.
-// Braces without a comma or a partner are letters, as in shells.
+// expandBraces expands {a,b}, starting with the first pair of braces in each pattern. Braces
+// without a comma or a partner are literal, as in shells.
 func expandBraces(patterns []string) (expanded []string, ok bool) {
 	for len(patterns) > 0 {
 		pattern := patterns[0]
@@ -92,8 +90,8 @@ func expandBraces(patterns []string) (expanded []string, ok bool) {
 	return expanded, true
 }
 
-// splitBraces finds the first braces with a comma. Those within are left for
-// later; a backslash makes what follows it a letter.
+// splitBraces finds the first braces with a comma. Inner braces are left for later; a backslash
+// makes the next character literal.
 func splitBraces(pattern string) (before string, choices []string, after string) {
 	for start := 0; start < len(pattern); start++ {
 		switch pattern[start] {
@@ -108,8 +106,8 @@ func splitBraces(pattern string) (before string, choices []string, after string)
 	return pattern, nil, ""
 }
 
-// choicesFrom reads up to the brace that closes, and returns what is in between and
-// where the pattern goes on; nothing if there is none.
+// choicesFrom reads up to the closing brace, and returns the choices and the position after it;
+// nothing without a closing brace.
 func choicesFrom(pattern string, start int) (choices []string, end int) {
 	depth, from := 0, start
 	for i := start; i < len(pattern); i++ {

@@ -1,4 +1,4 @@
-// Package spelling finds the names that a wrong one is likely to mean.
+// Package spelling finds the names that a misspelt name is likely to mean.
 package spelling
 
 import (
@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// minPart is the shortest beginning or end of a name that suggests it.
+	// minPart is the minimal length of a prefix or suffix that suggests a name.
 	minPart = 2
-	// oneIn is the share of its letters that may be wrong in a misspelt name.
+	// oneIn is the share of wrong letters in a misspelt name.
 	oneIn = 3
 )
 
-// Closest returns the known names that a wrong one is likely to mean, the likeliest
-// first. It takes time in proportion to the length of the names.
+// Closest returns the known names that a misspelt one is likely to mean, likeliest first. Its time
+// is proportional to the length of the names.
 func Closest(name string, known []string, most int) []string {
 	type candidate struct {
 		name string
@@ -35,20 +35,20 @@ func Closest(name string, known []string, most int) []string {
 	var names []string
 	for _, c := range found[:min(len(found), most)] {
 		if c.class > found[0].class {
-			break // what is alike in a better way was meant
+			break // a closer class was meant
 		}
 		names = append(names, c.name)
 	}
 	return names
 }
 
-// Fold makes names that differ in capitals and in what stands between words
-// the same: agents mix per_page and perPage up.
+// Fold makes names equal that differ only in case and in separators between words: agents confuse
+// per_page and perPage.
 func Fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// likeness of two names: class is how they are alike, the best first.
+// likeness of two names: class is the kind of similarity, best first.
 type likeness struct{ class, distance int }
 
 func compareNames(wanted, known string) (like likeness, ok bool) {
@@ -68,8 +68,8 @@ func compareNames(wanted, known string) (like likeness, ok bool) {
 	return likeness{}, false
 }
 
-// editDistance returns how many bytes to insert, delete, replace or exchange with the
-// next one (the optimal string alignment distance).
+// editDistance returns the number of bytes to insert, delete, replace or exchange with their
+// neighbour (the optimal string alignment distance).
 func editDistance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
