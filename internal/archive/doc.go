@@ -58,4 +58,13 @@
 // # Limits
 //
 // [Limits] bound an archive. Filter programs of attributes are never run.
+//
+// # Decisions
+//
+// A patch is a zstd frame whose dictionary is the old content, as `zstd --patch-from` makes it. The
+// pax record of the member says so, because only then is it known whether the patch is smaller than
+// the file.
+//
+// A weak ETag marks archives that also depend on refs, git-lfs or other repositories. No part of
+// them can be requested.
 package archive

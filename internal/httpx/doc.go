@@ -30,4 +30,18 @@
 // client's patience: it ends with the request. Of a plain tar the first range on
 // a server costs the same, and those after it a mebibyte or so before their
 // beginning. Every byte of a range is of a file that was compared with its id.
+//
+// # Decisions
+//
+// HTTPS is HTTP/1.1 only: aborting, pacing and WebSocket need the connection of one request.
+//
+// A JSON file is streamed as application/octet-stream, with its type in MCP-Resource-Type: clients
+// take application/json for an error.
+//
+// Copies of branches are revalidated, not fresh for a minute: a conditional request reads no file,
+// and an old copy would be a wrong answer. Cache-Control stays private, since the server does not
+// know which repositories are public. A date is no strong validator: If-Range with a date gets the
+// whole.
+//
+// A download outlives its token; an event stream does not.
 package httpx

@@ -70,4 +70,9 @@
 // [Memory] a process redeems only the single-use links that it made itself, and
 // keeps a byte for each until it is forgotten: redeeming takes nothing from
 // others, however many there are.
+//
+// # Decisions
+//
+// A link has the rights of its principal, as far as access rules name them. They are checked again
+// at each use, so that there is no list of revoked links.
 package links

@@ -24,4 +24,25 @@
 // resources/read holds its result in memory, so it is capped
 // ([Options.ReadLimit]); resources/stream is not, and neither are attachments, which
 // have a limit of their own ([Options.BinaryLimit]).
+//
+// # Decisions
+//
+// The types, version rules and header rules of mcp-go are used, but not its package server: it
+// knows one resource, chooses among matching templates at random, keeps state of every session, and
+// loads a schema validator that took half of the processor time of every start
+// (TestTheProgramStartsWithoutHeavyPackages).
+//
+// Cancellation is implemented here because ids are unique only within a session. 2026-07-28 has no
+// cancellation over HTTP: closing the connection cancels.
+//
+// A wrong maxStreamSize refuses streams and not the session. An error to a request with an
+// unreadable id has no id, as in MCP's schema.
+//
+// -32003 and -32004 stay in 2026-07-28 for resources/stream, as SEP-2532 has them. "Not found" is
+// -32602 there and -32002 before; data.reason is the same in both.
+//
+// A session cannot be ended by DELETE (405): a signed id is valid until it expires, on every server
+// that has the key. The signature covers the principal without containing it.
+//
+// A tool's refusal by the limits is an error of the protocol: the program waits, not the model.
 package mcp

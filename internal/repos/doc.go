@@ -21,4 +21,13 @@
 //
 // A repository that makes the program panic, or of which nothing can be read, is set aside
 // ([ErrQuarantined]) and does not harm others.
+//
+// # Decisions
+//
+// Hidden refs, in the form of transfer.hideRefs, publish nothing. Replacement refs have no effect:
+// a commit id names one content.
+//
+// Access rules are applied where repositories are looked up, not on routes: code that serves
+// clients has [Views], and a context without a principal has the rights of an anonymous client
+// (TestVisitorsReachRepositoriesByTheirViews).
 package repos

@@ -35,4 +35,11 @@
 // are remembered. What [Options.Cache] keeps has limits of its own. A file takes
 // 3.25 MiB while it is opened and compared with its id, and what it holds of that
 // while it is sent; an archive takes [archive.Format.Memory].
+//
+// # Decisions
+//
+// A resource that is read is a page; one that is downloaded is whole.
+//
+// The type, length and digest of a file and the length and digest of an archive are remembered by
+// strong ETag, which names the bytes.
 package resources

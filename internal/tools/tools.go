@@ -36,6 +36,10 @@
 // bounded by constants beside the loops that do it.
 //
 // A result links only to what was requested: frameworks read every link that they get.
+//
+// # Decisions
+//
+// A tool returns text or data, never a part of each: clients show one of the two to the model.
 package tools
 
 import (

@@ -23,4 +23,9 @@
 // The number of subscriptions is limited ([Options]). While refs do not change, polling reads only
 // file metadata: names, sizes, times and inodes. A repository whose loose refs make that slow is
 // polled less often, so that polling takes at most a twentieth of the time.
+//
+// # Decisions
+//
+// Subscribers receive states, not events: a touched ref file only triggers a comparison, so that
+// repacks and unrelated changes are silent.
 package watch

@@ -20,6 +20,11 @@
 //   - Nobody waits longer than the patience, and who leaves the queue leaves nothing.
 //
 // A nil [Limiter] limits nothing.
+//
+// # Decisions
+//
+// Unused shares are not lent to other clients: a stream may last for days, and the owner of the
+// share would wait that long.
 package limits
 
 import (

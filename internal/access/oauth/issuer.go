@@ -1,6 +1,12 @@
 // Package oauth verifies the tokens of an authorization server, as an OAuth 2.1 resource server
 // does: JSON Web Tokens for this server (RFC 9068), signed with keys that the issuer publishes. No
 // token is sent anywhere.
+//
+// # Decisions
+//
+// The set of keys is fetched here because go-oidc's fetches at each unknown key, and its verifier
+// decodes claims with encoding/json, which ignores the case of names. go-jose's JSON matches them
+// exactly, and refuses duplicates.
 package oauth
 
 import (

@@ -49,6 +49,15 @@
 //     differs from the previous one.
 //
 // Limits: paths have at most [MaxPath] bytes, and a content that is appended whole is below 2 GiB.
+//
+// # Decisions
+//
+// The format is written here because the writer of archive/zip in the standard library has no
+// internal attributes (git's text flag), no sizes in local headers of streamed members, and other
+// zip64 records than git (TestLikeGit, TestSameBytesAsGit_WhenStored).
+//
+// The size of a file alone decides whether it is streamed. If free buffers decided, the bytes would
+// differ between runs.
 package zip
 
 import (

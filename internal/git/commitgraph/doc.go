@@ -24,4 +24,11 @@
 //     read anyway.
 //
 // Memory: as much as was read of the file, which has some 70 bytes per commit, and the base.
+//
+// # Decisions
+//
+// A commit-graph is trusted where commits do not contradict it. Commits that are shown, started
+// from or compared are compared with it, and a wrong graph is dropped. Chunks of a large graph are
+// checked when they are used; the whole is compared with its checksum in the background, and the
+// question is asked again after a mismatch.
 package commitgraph

@@ -43,4 +43,10 @@
 // by similarity skips files above 32 MiB, and ends when it needs too much memory;
 // [Comparison.RenamesLimited] reports that. The writer of a patch limits its length. A context that
 // ends, ends everything.
+//
+// # Decisions
+//
+// Commits have numbers while a history is walked: their positions in the commit-graph, and after
+// those the order of reading. A range of history is walked completely before its first commit is
+// shown: only then is it known what a base reaches. Searches of contents end at a number of bytes.
 package history

@@ -17,6 +17,11 @@
 // Decoders take nothing that the encoders would not write, read no further than
 // what they return, and hold no more than the limits beside them. What is cut off
 // is never a clean end: a stream ends with something that says so.
+//
+// # Decisions
+//
+// Size and checksum follow the bytes, so that every stream can be verified. The first bit of a
+// stream id is set: on stdio the first byte tells a chunk from a message.
 package binary
 
 // Mode is a way in which bytes are carried, as capabilities name it.

@@ -13,6 +13,11 @@
 // reaches the hook. A mirror has at most one running call, and one new call per [Options.Age]. At
 // most [Concurrency] calls run and [maxWaiting] wait. A call has a time limit, and ends with the
 // server, with all of its processes.
+//
+// # Decisions
+//
+// A stale answer is given at once, and marked: a fetch may take minutes. An empty FETCH_HEAD is no
+// fetch, because git empties it before it contacts the other side.
 package refresh
 
 import (
