@@ -85,7 +85,7 @@ export const calls = [
   { name: "get_file_contents", arguments: { repo: "story", path: "long.txt" }, sees: [/^line 1 of/, /\[Cut here\. Go on with start_line=[0-9]+\]/, /GET \/raw\/|curl /] },
   { name: "get_repository_tree", arguments: { repo: "story" }, sees: [/ image\.png$/m] },
   { name: "get_archive_link", arguments: { repo: "story" }, sees: [link], links: true },
-  { name: "get_file_contents", arguments: { repo: "story", path: "image.png" }, sees: [/It is no text/, /contents\/image\.png/], links: true },
+  { name: "get_file_contents", arguments: { repo: "story", path: "image.png" }, sees: [/It is not a text file/, /contents\/image\.png/], links: true },
 ];
 
 // toolCalls asks for the calls, in the words of OpenAI's API.
