@@ -113,7 +113,8 @@ func (s *resolver) inflate(dst []byte, at Place, e entry, head []byte) error {
 	}
 	need := deflatedGuess(e.size)
 	more := func() (_ []byte, err error) {
-		need = min(2*need+firstRead, left)
+		// The window may have had more than was needed: as much again would be no more.
+		need = min(2*max(need, int64(len(head)))+firstRead, left)
 		head, err = s.window().from(p, start, need)
 		return head, err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git/objects/object"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -69,5 +70,42 @@ func TestWindowIsReadAheadBothWays(t *testing.T) {
 		if most := steps*step/(aheadRead-firstRead) + 3; reads > most {
 			t.Errorf("direction %d: %d reads, %d expected", direction, reads, most)
 		}
+	}
+}
+
+// TestObjectsAreReadFromAnyWindow reads an object whose beginning an earlier read has left in
+// the window, by any part of it: a window may have more of a stream than is expected of it, and
+// not all.
+func TestObjectsAreReadFromAnyWindow(t *testing.T) {
+	const size = 300_000
+	repo := gittest.New(t)
+	repo.Commit("main", gittest.Regular("noise", gittest.Noise(size)))
+	repo.Git("repack", "-adfq")
+	r := readerOf(t, repo)
+	p, err := openOnly(t, r, repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := object.ParseID(repo.Git("rev-parse", "main:noise"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, found, err := p.Find(&id)
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	cases := 0
+	for left := int64(0); left < size+1000; left += 1000 {
+		s := r.take(nil)
+		if _, err := s.window().from(p, at.off, left); err != nil {
+			t.Fatal(err)
+		}
+		if _, data, err := s.resolve(at, size, nil); err != nil || len(data) != size {
+			t.Errorf("with %d bytes in the window: %d bytes, %v", left, len(data), err)
+		}
+		cases++
+	}
+	if cases < 300 {
+		t.Errorf("%d cases", cases)
 	}
 }
