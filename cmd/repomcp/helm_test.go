@@ -152,7 +152,7 @@ func checkChart(t *testing.T, rendered string, kinds int, probed string) {
 				t.Errorf("%+v", pod)
 			}
 			for _, mount := range c.VolumeMounts {
-				if !mount.ReadOnly && mount.Name != "cache" {
+				if !mount.ReadOnly && mount.Name != "cache" && mount.Name != "tmp" {
 					t.Errorf("%s can be written", mount.Name)
 				}
 			}
