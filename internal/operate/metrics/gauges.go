@@ -32,8 +32,8 @@ var (
 	watched     = describe("subscriptions", "Resources that clients watch.")
 	connections = describe("connections_open", "Connections of clients, WebSocket among them.")
 	sockets     = describe("websocket_connections_open", "WebSocket connections.")
-	quarantined = describe("repositories_quarantined", "Repositories that cannot be read and are set aside now.")
-	quarantines = describe("quarantines_total", "How often one was set aside, by why: damage or panic.", "why")
+	quarantined = describe("repositories_quarantined", "Repositories that cannot be read and are quarantined now.")
+	quarantines = describe("quarantines_total", "How often a repository was quarantined, by why: damage or panic.", "why")
 )
 
 // readState sends the current state.
