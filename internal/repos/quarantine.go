@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/git"
-	"github.com/repomcp/repomcp/internal/repos/quarantine"
 	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
 
@@ -14,8 +13,10 @@ import (
 // and that it is not read again yet. It matches [git.ErrCorrupt].
 var ErrQuarantined = fmt.Errorf("the repository is quarantined: %w", git.ErrCorrupt)
 
-// QuarantineCounts returns the number of quarantines since the catalogue was opened.
-func (c *Catalogue) QuarantineCounts() quarantine.Counts { return c.quarantine.Counts() }
+// QuarantineCounts returns the numbers of quarantines since the catalogue was opened, by cause.
+func (c *Catalogue) QuarantineCounts() (panics, damages int64) {
+	return c.quarantine.Panics.Load(), c.quarantine.Damages.Load()
+}
 
 // Quarantined lists the quarantined repositories in byte order.
 func (c *Catalogue) Quarantined() (names []string) {

@@ -120,8 +120,9 @@ func TestPanicQuarantinesItsRepositoryAlone(t *testing.T) {
 					t.Errorf("the other one: %v", err)
 				}
 			}
-			if names := c.Quarantined(); len(names) != 1 || names[0] != "a" || c.QuarantineCounts().Panics != 1 {
-				t.Errorf("%q, %+v", names, c.QuarantineCounts())
+			panicked, _ := c.QuarantineCounts()
+			if names := c.Quarantined(); len(names) != 1 || names[0] != "a" || panicked != 1 {
+				t.Errorf("quarantined: %q, and %d after panics; want a alone, and 1", names, panicked)
 			}
 			if log.count("a repository is quarantined") != 1 || log.count("panic=true") != 1 {
 				t.Errorf("the log has %s", log.text.String())
@@ -165,8 +166,8 @@ func TestDamageInPartTakesNothingElse(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if len(c.Quarantined()) != 0 || c.QuarantineCounts().Damages != 0 {
-				t.Errorf("it was quarantined: %+v", c.QuarantineCounts())
+			if _, damages := c.QuarantineCounts(); len(c.Quarantined()) != 0 || damages != 0 {
+				t.Errorf("it was quarantined %d times", damages)
 			}
 		})
 	}

@@ -38,7 +38,8 @@ var (
 
 // readState sends the current state.
 func (s Sources) readState(to chan<- prometheus.Metric) {
-	usage, counts := s.Catalogue.Usage(), s.Catalogue.QuarantineCounts()
+	usage := s.Catalogue.Usage()
+	panics, damages := s.Catalogue.QuarantineCounts()
 	pending, running := s.Scheduler.Load()
 	for _, gauge := range []struct {
 		what  *prometheus.Desc
@@ -54,8 +55,8 @@ func (s Sources) readState(to chan<- prometheus.Metric) {
 	} {
 		send(to, gauge.what, prometheus.GaugeValue, gauge.n, gauge.label...)
 	}
-	send(to, quarantines, prometheus.CounterValue, counts.Panics, "panic")
-	send(to, quarantines, prometheus.CounterValue, counts.Damages, "damage")
+	send(to, quarantines, prometheus.CounterValue, panics, "panic")
+	send(to, quarantines, prometheus.CounterValue, damages, "damage")
 }
 
 var (

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
@@ -27,22 +28,20 @@ type Repository interface {
 	Key() string
 	// Name is for the operator.
 	Name() string
-	// Stamp differs after each change of the files.
+	// Stamp differs after the files were changed, as far as a look at them shows.
 	Stamp() [sha256.Size]byte
 	// Examine fails if nothing of the repository can be read.
 	Examine() error
 }
 
-// Counts are the quarantines since the start, by cause.
-type Counts struct{ Panics, Damages int64 }
-
 // Quarantine remembers one failure per repository. It may be used by any number of goroutines.
 type Quarantine struct {
-	logger *slog.Logger
+	// Panics and Damages count the quarantines since New, by cause.
+	Panics, Damages atomic.Int64
 
+	logger  *slog.Logger
 	mu      sync.Mutex
 	entries map[string]entry // also of deleted repositories: damage is rare
-	counts  Counts
 }
 
 // entry is the last failure of a repository.
@@ -79,6 +78,7 @@ func (q *Quarantine) Admits(r Repository) bool {
 	return true
 }
 
+// release ends the quarantine of a repository that can be read again.
 func (q *Quarantine) release(r Repository) {
 	q.mu.Lock()
 	e := q.entries[r.Key()]
@@ -105,15 +105,15 @@ func (q *Quarantine) Damaged(r Repository) {
 	}
 	stamp := r.Stamp()
 	if err := panics.Catch(r.Examine); err != nil {
-		q.hold(r, stamp, err, false)
+		q.hold(r, stamp, err, &q.Damages)
 	}
 }
 
 // Panicked quarantines a repository whose files caused a panic: the next reader would panic too.
-func (q *Quarantine) Panicked(r Repository, err error) { q.hold(r, r.Stamp(), err, true) }
+func (q *Quarantine) Panicked(r Repository, err error) { q.hold(r, r.Stamp(), err, &q.Panics) }
 
 // hold quarantines a repository, counts that and logs it, unless another request already did.
-func (q *Quarantine) hold(r Repository, stamp [sha256.Size]byte, cause error, panicked bool) {
+func (q *Quarantine) hold(r Repository, stamp [sha256.Size]byte, cause error, count *atomic.Int64) {
 	q.mu.Lock()
 	now := time.Now()
 	if q.entries[r.Key()].held {
@@ -121,14 +121,10 @@ func (q *Quarantine) hold(r Repository, stamp [sha256.Size]byte, cause error, pa
 		return
 	}
 	q.entries[r.Key()] = entry{true, now, stamp, now.Add(pause)}
-	if panicked {
-		q.counts.Panics++
-	} else {
-		q.counts.Damages++
-	}
 	q.mu.Unlock()
+	count.Add(1)
 	q.logger.Error("a repository is quarantined: requests to it are refused until its files change, or for a "+
-		"minute; run git fsck on the mirror", "repository", r.Name(), "panic", panicked, "error", cause)
+		"minute; run git fsck on the mirror", "repository", r.Name(), "panic", count == &q.Panics, "error", cause)
 }
 
 // Holds reports whether the repository with this key is quarantined.
@@ -136,11 +132,4 @@ func (q *Quarantine) Holds(key string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.entries[key].held
-}
-
-// Counts returns the number of quarantines since New.
-func (q *Quarantine) Counts() Counts {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.counts
 }
