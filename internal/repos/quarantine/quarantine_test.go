@@ -22,7 +22,8 @@ type repository struct {
 	broken   atomic.Bool
 	panics   atomic.Bool
 	examined atomic.Int32
-	begun    chan struct{} // unless it is nil, an examination waits here
+	// Unless they are nil, an examination sends to begun and then waits for end.
+	begun, end chan struct{}
 }
 
 func (r *repository) Key() string              { return "k" }
@@ -32,7 +33,7 @@ func (r *repository) Examine() error {
 	r.examined.Add(1)
 	if r.begun != nil {
 		r.begun <- struct{}{}
-		<-r.begun
+		<-r.end
 	}
 	if r.panics.Load() {
 		panic("on purpose")
@@ -147,30 +148,33 @@ func TestBrokenRepositoryIsReportedOnceAndRetried(t *testing.T) {
 	}
 }
 
-// TestNoRequestWaitsForAnExamination makes requests during an examination that does not end.
+// TestNoRequestWaitsForAnExamination makes requests during two examinations that do not end, of which
+// the second one began after another change.
 func TestNoRequestWaitsForAnExamination(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q, log := newQuarantine()
 		r := &repository{}
 		q.Panicked(r, errBroken)
-		r.touched.Add(1)
-		r.begun = make(chan struct{})
+		r.begun, r.end = make(chan struct{}), make(chan struct{})
 		var running sync.WaitGroup
-		running.Go(func() {
-			if !q.Admits(r) {
-				t.Error("the request that examined the repository is refused")
-			}
-		})
-		<-r.begun
+		for range 2 {
+			r.touched.Add(1)
+			running.Go(func() {
+				if !q.Admits(r) {
+					t.Error("the request that examined the repository is refused")
+				}
+			})
+			<-r.begun
+		}
 		for range 100 {
 			expectAdmitted(t, q, r, false)
 			q.Damaged(r)
 		}
-		r.begun <- struct{}{}
+		close(r.end)
 		running.Wait()
-		if expectAdmitted(t, q, r, true); r.examined.Load() != 1 {
-			t.Errorf("%d examinations, want 1", r.examined.Load())
+		if expectAdmitted(t, q, r, true); r.examined.Load() != 2 {
+			t.Errorf("%d examinations, want 2", r.examined.Load())
 		}
 		log.expect(t, 1, 1)
 	})
