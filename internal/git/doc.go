@@ -47,8 +47,8 @@
 // with BenchmarkGoGit are in bench and report figures of go-git: go test -run '^$' -bench GoGit ./bench
 //
 //   - git: the parser of commits in go-git loses names, digits and signs of dates
-//     (BenchmarkGoGitCommits, TestOddCommitsAreReadAsGitReadsThem). go-git has neither snapshots that outlive a repack nor
-//     lists that mark damaged refs. It validates submodules here.
+//     (BenchmarkGoGitCommits, TestOddCommitsAreReadAsGitReadsThem). go-git has neither snapshots that
+//     outlive a repack nor lists that mark damaged refs. It validates submodules here.
 //   - objects: all files of a commit are read in 0.10 to 0.19 of go-git's time, although they are compared
 //     with their ids, which go-git's reader of packs does not do.
 //   - inflate: less than half of the time of compress/zlib, which go-git uses, for sources

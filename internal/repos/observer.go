@@ -6,7 +6,7 @@ import "github.com/repomcp/repomcp/internal/git"
 type observer struct{ *Repository }
 
 // Panicked implements [git.Observer]: the repository is quarantined.
-func (o observer) Panicked(err error) { o.catalogue.quarantine.Panicked(subject{o.Repository}, err) }
+func (o observer) Panicked(err error) { o.catalogue.quarantine.Panicked(subject(o), err) }
 
 // Resolved implements [git.Observer].
 func (o observer) Resolved(err error) { o.notice(err) }

@@ -33,7 +33,7 @@ var (
 	connections = describe("connections_open", "Connections of clients, WebSocket among them.")
 	sockets     = describe("websocket_connections_open", "WebSocket connections.")
 	quarantined = describe("repositories_quarantined", "Repositories that cannot be read and are quarantined now.")
-	quarantines = describe("quarantines_total", "How often a repository was quarantined, by why: damage or panic.", "why")
+	quarantines = describe("quarantines_total", "Quarantines since the start, by why: damage or panic.", "why")
 )
 
 // readState sends the current state.

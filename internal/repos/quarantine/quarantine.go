@@ -17,6 +17,10 @@ const (
 	// pause bounds how long a repository is refused without an examination: a disk may recover
 	// without any file changing.
 	pause = time.Minute
+	// Damage that is found damageLimit times within damageWindow causes an examination: a repository
+	// that is just being changed looks damaged for a moment.
+	damageLimit  = 3
+	damageWindow = time.Minute
 	// examineEvery bounds the cost of a repository that is damaged in part and stays readable: an
 	// examination reads a few objects.
 	examineEvery = time.Second
@@ -46,8 +50,9 @@ type Quarantine struct {
 
 // entry is the last failure of a repository.
 type entry struct {
-	held  bool // false: the repository is damaged in part and stays readable
-	since time.Time
+	held  bool              // false: the repository is damaged in part and stays readable
+	since time.Time         // of the quarantine, or of the first damage
+	found int               // damage since then
 	stamp [sha256.Size]byte // of the files that failed
 	due   time.Time         // of the next examination
 }
@@ -68,7 +73,7 @@ func (q *Quarantine) Admits(r Repository) bool {
 	e, now := q.entries[r.Key()], time.Now()
 	due := e.held && (stamp != e.stamp || !now.Before(e.due))
 	if due { // other requests do not wait for the examination
-		q.entries[r.Key()] = entry{true, e.since, stamp, now.Add(pause)}
+		q.entries[r.Key()] = entry{held: true, since: e.since, stamp: stamp, due: now.Add(pause)}
 	}
 	q.mu.Unlock()
 	if !due || panics.Catch(r.Examine) != nil {
@@ -90,15 +95,20 @@ func (q *Quarantine) release(r Repository) {
 	}
 }
 
-// Damaged examines a repository in which damage was found, and quarantines it if nothing of it can
-// be read.
+// Damaged notes that damage was found. It examines a repository in which that happens often, and
+// quarantines it if nothing of it can be read.
 func (q *Quarantine) Damaged(r Repository) {
 	q.mu.Lock()
 	e, now := q.entries[r.Key()], time.Now()
-	due := !e.held && !now.Before(e.due)
-	if due {
-		q.entries[r.Key()] = entry{due: now.Add(examineEvery)}
+	if !e.held && now.Sub(e.since) > damageWindow {
+		e = entry{since: now}
 	}
+	e.found++
+	due := !e.held && e.found >= damageLimit && !now.Before(e.due)
+	if due {
+		e.found, e.due = 0, now.Add(examineEvery)
+	}
+	q.entries[r.Key()] = e
 	q.mu.Unlock()
 	if !due {
 		return
@@ -120,7 +130,7 @@ func (q *Quarantine) hold(r Repository, stamp [sha256.Size]byte, cause error, co
 		q.mu.Unlock()
 		return
 	}
-	q.entries[r.Key()] = entry{true, now, stamp, now.Add(pause)}
+	q.entries[r.Key()] = entry{held: true, since: now, stamp: stamp, due: now.Add(pause)}
 	q.mu.Unlock()
 	count.Add(1)
 	q.logger.Error("a repository is quarantined: requests to it are refused until its files change, or for a "+

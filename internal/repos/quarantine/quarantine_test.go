@@ -101,6 +101,24 @@ func TestDamageInPartIsServed(t *testing.T) {
 	})
 }
 
+func TestDamageOnceInAWhileIsNotExamined(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q, log := newQuarantine()
+		r := &repository{}
+		r.broken.Store(true) // for a moment, while it is written
+		for range 20 {
+			q.Damaged(r)
+			expectAdmitted(t, q, r, true)
+			time.Sleep(40 * time.Second)
+		}
+		if n := r.examined.Load(); n != 0 {
+			t.Errorf("%d examinations, want 0", n)
+		}
+		log.expect(t, 0, 0)
+	})
+}
+
 func TestBrokenRepositoryIsReportedOnceAndRetried(t *testing.T) {
 	t.Parallel()
 	for name, retry := range map[string]func(r *repository){
@@ -120,9 +138,12 @@ func TestBrokenRepositoryIsReportedOnceAndRetried(t *testing.T) {
 						panics, damages = 1, 0
 						q.Panicked(r, errBroken)
 					}
-					for range 10 {
+					for range 3 {
 						q.Damaged(r)
+					}
+					for range 10 {
 						expectAdmitted(t, q, r, false)
+						q.Damaged(r)
 					}
 					before := r.examined.Load()
 					retry(r)
