@@ -95,8 +95,8 @@ var arrows = map[string][]string{
 	},
 
 	"internal/resources": {
-		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru", "internal/cache",
-		"internal/git", "internal/links", "internal/repos",
+		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru",
+		"internal/base/span", "internal/cache", "internal/git", "internal/links", "internal/repos",
 	},
 
 	"internal/search": {

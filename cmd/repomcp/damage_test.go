@@ -434,10 +434,10 @@ func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
 			}
 		}
 	}
-	aside := p.number(t, admin, "repomcp_repositories_quarantined")
-	if status, text := p.get(t, admin+"/readyz"); status != http.StatusOK || aside < 10 ||
-		!strings.Contains(text, fmt.Sprintf("%d repositories are set aside", int(aside))) {
-		t.Errorf("%v are set aside, and /readyz says %d %q", aside, status, text)
+	quarantined := p.number(t, admin, "repomcp_repositories_quarantined")
+	if status, text := p.get(t, admin+"/readyz"); status != http.StatusOK || quarantined < 10 ||
+		!strings.Contains(text, fmt.Sprintf("%d repositories are quarantined", int(quarantined))) {
+		t.Errorf("%v are quarantined, and /readyz says %d %q", quarantined, status, text)
 	}
 	for _, m := range mirrors {
 		m.mend()
@@ -455,7 +455,7 @@ func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
 		}
 	}
 	if n := p.number(t, admin, "repomcp_repositories_quarantined"); n != 0 {
-		t.Errorf("%v repositories are still set aside", n)
+		t.Errorf("%v repositories are still quarantined", n)
 	}
 	if n := p.number(t, admin, `repomcp_quarantines_total{why="panic"}`); n != 0 {
 		t.Errorf("%v panics", n)
@@ -464,6 +464,6 @@ func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
 		running > goroutines+5 {
 		t.Errorf("descriptors %v, then %v; goroutines %v, then %v", descriptors, after, goroutines, running)
 	}
-	t.Logf("%d kinds of damage, %v of them set aside; the slowest sound archive took %v; all mended after %v",
-		len(damageKinds), aside, slowest, time.Since(mended))
+	t.Logf("%d kinds of damage, %v of them quarantined; the slowest sound archive took %v; all mended after %v",
+		len(damageKinds), quarantined, slowest, time.Since(mended))
 }

@@ -43,19 +43,20 @@
 //
 // # Why these packages and not go-git
 //
-// Figures are of go-git 5.19 and of docs/performance.md. A test that is named compares with go-git, or
-// with git where go-git has nothing to compare.
+// Figures are of go-git 5.19 and of docs/performance.md. Tests compare with git. Benchmarks that begin
+// with BenchmarkGoGit are in bench and report figures of go-git: go test -run '^$' -bench GoGit ./bench
 //
 //   - git: the parser of commits in go-git loses names, digits and signs of dates
-//     (TestOddCommitsAreReadAsGitReadsThem). go-git has neither snapshots that outlive a repack nor
-//     lists that mark damaged refs. It validates submodules here.
+//     (BenchmarkGoGitCommits, TestOddCommitsAreReadAsGitReadsThem). go-git has neither snapshots that
+//     outlive a repack nor lists that mark damaged refs. It validates submodules here.
 //   - objects: all files of a commit are read in 0.10 to 0.19 of go-git's time, although they are compared
 //     with their ids, which go-git's reader of packs does not do.
 //   - inflate: less than half of the time of compress/zlib, which go-git uses, for sources
 //     (BenchmarkInflate).
 //   - commitgraph: go-git's reader takes memory for each field and follows lists out of their chunk
-//     (TestGoGitReadsFieldsOneByOneAndListsWithoutEnd).
-//   - gitconfig: go-git's reader refuses or misreads files that git reads (TestGoGitReadsConfigsOtherwise).
+//     (BenchmarkGoGitCommitGraph, TestEndlessListOfParentsIsMalformed).
+//   - gitconfig: go-git's reader refuses or misreads files that git reads (BenchmarkGoGitConfig,
+//     TestConfigIsReadAsGitReadsIt).
 //   - history: a log of a path takes 0.01 to 0.02 of go-git's time and a blame 0.02 to 0.05. go-git's log
 //     compares each commit with the next one of its walk, not with its parents, and so lists commits that
 //     git leaves out; its blame names other commits for some lines. TestLogIsThatOfGit,

@@ -66,7 +66,7 @@ func TestAnUnusablePackOfManyRefsIsCalledDamage(t *testing.T) {
 		for _, path := range []string{"/archive/" + repo + "/main.tar.gz", "/archive/" + repo + "/b0007.zip",
 			"/raw/" + repo + "/main/f", "/refs/" + repo} {
 			if a := s.get(t, path); a.status != http.StatusInternalServerError || !strings.Contains(string(a.body), "git fsck") {
-				if path != "/refs/"+repo || a.status != http.StatusOK { // until it is set aside
+				if path != "/refs/"+repo || a.status != http.StatusOK { // until it is quarantined
 					t.Errorf("%s: %v, want 500 and damage", path, a)
 				}
 			}

@@ -291,7 +291,8 @@ func TestForbiddenIsUnknownOverWebSocket(t *testing.T) {
 	}
 }
 
-// What is forbidden stays unknown when it is damaged as well, and set aside.
+// TestForbiddenIsUnknownInQuarantine checks that a forbidden repository stays unknown when it is damaged
+// and quarantined.
 func TestForbiddenIsUnknownInQuarantine(t *testing.T) {
 	t.Parallel()
 	build, commit, tag := twoRooms(t)
@@ -311,9 +312,9 @@ func TestForbiddenIsUnknownInQuarantine(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := "/archive/" + hiddenName + "/main.tar"
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(string(inside.get(asked).body), "set aside"); {
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(string(inside.get(asked).body), "quarantined:"); {
 		if time.Now().After(end) {
-			t.Fatalf("it is not in quarantine: %s", inside.get(asked).body)
+			t.Fatalf("it is not quarantined: %s", inside.get(asked).body)
 		}
 	}
 	hidden, absent := strings.NewReplacer(hiddenName, "NAME"), strings.NewReplacer(absentName, "NAME")

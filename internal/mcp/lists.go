@@ -105,7 +105,7 @@ func (s *Server) listed(ctx context.Context, repository *repos.Repository) []lis
 		Description: "A git repository: description, default branch, head commit, counts and links.",
 	}
 	if repository.Quarantined() {
-		card.Description = "A git repository that cannot be read at the moment, and is set aside."
+		card.Description = "A git repository that cannot be read at the moment, and is quarantined."
 	}
 	ref, head, err := repository.HeadTip()
 	if err != nil || ref == "" {

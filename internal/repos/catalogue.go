@@ -76,8 +76,8 @@ type Catalogue struct {
 	byName  map[string]*Repository
 	longest int // bytes of the longest name
 
-	told notices
-	ward *quarantine.Ward
+	told       notices
+	quarantine *quarantine.Quarantine
 }
 
 // Open walks the root once and returns its catalogue. Close it when done.
@@ -94,7 +94,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 		return nil, err
 	}
 	c := &Catalogue{store: store, options: options, logger: logger}
-	c.View, c.ward = View{catalogue: c}, c.newWard()
+	c.View, c.quarantine = View{catalogue: c}, quarantine.New(logger)
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -183,7 +183,6 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.names, c.byName, c.longest, c.scanned = names, found, longest, time.Now()
-	c.forgetGone(found)
 	return nil
 }
 

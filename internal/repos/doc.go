@@ -19,7 +19,7 @@
 // error as for what does not exist. Which refs are hidden decide the namespaces of
 // tools, the configuration of each repository and [Options.HideRefs], in this order.
 //
-// A repository that makes the program panic, or of which nothing can be read, is set aside
+// A repository that makes the program panic, or of which nothing can be read, is quarantined
 // ([ErrQuarantined]) and does not harm others.
 //
 // # Decisions

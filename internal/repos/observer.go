@@ -2,11 +2,11 @@ package repos
 
 import "github.com/repomcp/repomcp/internal/git"
 
-// observer tells the operator and the ward what git finds out about a repository.
+// observer tells the operator and the quarantine what git finds out about a repository.
 type observer struct{ *Repository }
 
-// Panicked implements [git.Observer]: the repository is set aside.
-func (o observer) Panicked(err error) { o.catalogue.ward.Panicked(subject{o.Repository}, err) }
+// Panicked implements [git.Observer]: the repository is quarantined.
+func (o observer) Panicked(err error) { o.catalogue.quarantine.Panicked(subject(o), err) }
 
 // Resolved implements [git.Observer].
 func (o observer) Resolved(err error) { o.notice(err) }

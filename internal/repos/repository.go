@@ -16,7 +16,7 @@ type Repository struct {
 	catalogue *Catalogue
 	name      string
 	dir       string          // below the root
-	git       *git.Repository // what it reads is not admitted by the ward
+	git       *git.Repository // reads a quarantined repository as well
 }
 
 func newRepository(c *Catalogue, name, dir string) *Repository {
@@ -44,7 +44,7 @@ func (r *Repository) Name() string { return r.name }
 func (r *Repository) Folder() string { return r.git.Folder() }
 
 // Snapshot opens the repository as it is now: see [git.Repository.Snapshot]. It is
-// [ErrQuarantined] for one that is set aside.
+// [ErrQuarantined] for a quarantined one.
 func (r *Repository) Snapshot() (*git.Snapshot, error) {
 	if err := r.admit(); err != nil {
 		return nil, err

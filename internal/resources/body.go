@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/base/span"
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/git"
 )
@@ -175,14 +176,14 @@ func (b *Body) generate(ctx context.Context, w io.Writer) error {
 }
 
 func (b *Body) writePart(ctx context.Context, w io.Writer) error {
-	p := &part{w: w, skip: b.Offset, left: b.Length, toEnd: b.Size == b.Offset+b.Length}
+	p := &part{span.Writer{W: w, Skip: b.Offset, Left: b.Length, Last: b.Size == b.Offset+b.Length}}
 	err := b.source.write(ctx, b, p)
 	switch {
-	case errors.Is(err, errPartDone) && p.done():
+	case errors.Is(err, span.ErrEnd) && p.Left == 0:
 		return nil
 	case err != nil:
 		return err
-	case !p.done() || p.skip > 0:
+	case p.Left > 0 || p.Skip > 0:
 		return fmt.Errorf("the range is not within the content: %w", io.ErrUnexpectedEOF)
 	default:
 		return nil
@@ -196,65 +197,19 @@ func (b *Body) ReadAll(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// errPartDone stops the generation of what was not asked for. It never leaves
-// [Body.WriteTo].
-var errPartDone = errors.New("the range is complete")
+// part passes the wanted bytes of a source on.
+type part struct{ span.Writer }
 
-// errLonger says that the length that a range was announced with was wrong.
-var errLonger = errors.New("the content is longer than its size")
+// wholeOf passes all bytes on.
+func wholeOf(w io.Writer) *part { return &part{span.Writer{W: w, Left: -1}} }
 
-// part passes a range on and drops what is before it. At its end it stops the
-// writer, unless that is the end of everything: then there must be no more.
-type part struct {
-	w     io.Writer
-	skip  int64
-	left  int64 // negative: all
-	toEnd bool
-}
+// isWhole reports whether all bytes are passed on.
+func (p *part) isWhole() bool { return p.Skip == 0 && p.Left < 0 }
 
-// wholeOf passes everything on.
-func wholeOf(w io.Writer) *part { return &part{w: w, left: -1} }
-
-// isWhole reports whether everything is passed on.
-func (p *part) isWhole() bool { return p.skip == 0 && p.left < 0 }
-
-// rest returns the range that is left to be written, and has the source write that and
-// nothing before it.
+// rest returns the wanted range, for a source that writes that range alone.
 func (p *part) rest() (offset, length int64) {
-	offset, p.skip = p.skip, 0
-	return offset, p.left
-}
-
-// done reports whether nothing is left that was asked for.
-func (p *part) done() bool { return p.left <= 0 }
-
-func (p *part) Write(b []byte) (int, error) {
-	total := len(b)
-	skipped := min(p.skip, int64(total))
-	p.skip -= skipped
-	b = b[skipped:]
-	if p.left >= 0 && int64(len(b)) > p.left {
-		if p.toEnd {
-			return int(skipped), errLonger
-		}
-		b = b[:p.left]
-	}
-	if len(b) > 0 {
-		n, err := p.w.Write(b)
-		if p.left > 0 {
-			p.left -= int64(n)
-		}
-		if err != nil {
-			return int(skipped) + n, err
-		}
-		if n < len(b) {
-			return int(skipped) + n, io.ErrShortWrite
-		}
-	}
-	if p.left == 0 && !p.toEnd {
-		return int(skipped) + len(b), errPartDone
-	}
-	return total, nil
+	offset, p.Skip = p.Skip, 0
+	return offset, p.Left
 }
 
 // countWriter counts what it is to pass on, also what failed to be written:

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/base/span"
 )
 
 var errBroken = errors.New("broken")
@@ -76,8 +78,8 @@ func write(t *testing.T, f *Found, want Want, w io.Writer) (*Body, error) {
 	return b, b.WriteTo(t.Context(), w)
 }
 
-// span is a range of a length from an offset on, or to the end where it is negative.
-func span(offset, length int64) *Range {
+// newRange returns a range of a length from an offset on, or to the end if the length is negative.
+func newRange(offset, length int64) *Range {
 	r := &Range{First: offset, Last: math.MaxInt64, Suffix: -1}
 	if length >= 0 {
 		r.Last = offset + length - 1
@@ -111,7 +113,7 @@ func TestARangeIsExactlyThat(t *testing.T) {
 					}
 					var got bytes.Buffer
 					_, err := write(t, generated{n, piece, -1, &made}.found(known),
-						Want{Range: span(int64(offset), int64(length))}, &got)
+						Want{Range: newRange(int64(offset), int64(length))}, &got)
 					if err != nil || !bytes.Equal(got.Bytes(), want) {
 						t.Fatalf("%d+%d in pieces of %d: %d bytes, %v", offset, length, piece, got.Len(), err)
 					}
@@ -130,7 +132,7 @@ func TestGenerationStopsAtTheEndOfARange(t *testing.T) {
 	var made atomic.Int64
 	known := newKnown()
 	known.put("1000", facts{size: 1000})
-	_, err := write(t, generated{1000, 10, -1, &made}.found(known), Want{Range: span(20, 30)}, io.Discard)
+	_, err := write(t, generated{1000, 10, -1, &made}.found(known), Want{Range: newRange(20, 30)}, io.Discard)
 	if err != nil || made.Load() != 50 {
 		t.Errorf("%d bytes were made, %v", made.Load(), err)
 	}
@@ -152,18 +154,18 @@ func TestRangesOfAWrongLengthOrDamageFail(t *testing.T) {
 		{1, -1, 100, 50, errBroken}, {49, 2, 100, 50, errBroken}, {60, 1, 100, 50, errBroken},
 		{50, -1, 100, 50, errBroken},
 		// The failure comes with the last byte, as that of a blob's id does.
-		{90, 10, 100, 100, errBroken}, {0, 49, 100, 50, nil}, {0, 50, 50, -1, errLonger},
+		{90, 10, 100, 100, errBroken}, {0, 49, 100, 50, nil}, {0, 50, 50, -1, span.ErrLonger},
 	} {
 		known := newKnown()
 		known.put("100", facts{size: test.size})
 		_, err := write(t, generated{100, 10, test.fail, &made}.found(known),
-			Want{Range: span(test.offset, test.length)}, io.Discard)
+			Want{Range: newRange(test.offset, test.length)}, io.Discard)
 		if !errors.Is(err, test.want) {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
 	beyond := (*RangeError)(nil)
-	_, err := write(t, generated{100, 10, -1, &made}.found(newKnown()), Want{Range: span(100, 1)}, io.Discard)
+	_, err := write(t, generated{100, 10, -1, &made}.found(newKnown()), Want{Range: newRange(100, 1)}, io.Discard)
 	if !errors.As(err, &beyond) || beyond.Size != 100 {
 		t.Errorf("a range beyond the end: %v", err)
 	}
@@ -252,7 +254,7 @@ func TestManyCountOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			b, err := generated{1000, 10, -1, &made}.found(known).Open(t.Context(), Want{Range: span(5, 10)})
+			b, err := generated{1000, 10, -1, &made}.found(known).Open(t.Context(), Want{Range: newRange(5, 10)})
 			if err != nil || b.Size != 1000 {
 				t.Error(b, err)
 			}

@@ -78,7 +78,7 @@ var failures = []struct {
 		"root (objects/info/alternates), where the server does not read. Ask the operator to move that folder " +
 		"below the root, or to copy its objects with git repack -a."},
 	{repos.ErrQuarantined, ReasonCorruptRepo,
-		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
+		"The repository cannot be read, and is quarantined: it is tried again when its files change, or within a " +
 			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
 	{git.ErrLFS, ReasonCorruptRepo, "The mirror's file of a git-lfs object is not what the pointer in the commit " +
 		"says. Ask the operator to delete the file below lfs/objects and to fetch it again with git lfs fetch " +
@@ -180,8 +180,8 @@ func Internal(err error) *Error {
 // reported are the failures that only an operator can mend.
 var reported = []Reason{ReasonInternal, ReasonCorruptRepo, ReasonUnreadableRepo, ReasonIncompleteRepo}
 
-// isNews reports whether a failure is for the log: who cancels knows it, and that a
-// repository is set aside was said when it was.
+// isNews reports whether a failure is for the log: a client that cancels knows it, and a quarantine
+// was logged when it began.
 func (e *Error) isNews() bool {
 	return slices.Contains(reported, e.Reason) && !errors.Is(e.Cause, context.Canceled) &&
 		!errors.Is(e.Cause, repos.ErrQuarantined)

@@ -74,10 +74,10 @@ func TestEveryReadIsReserved(t *testing.T) {
 		want      Want
 	}{
 		{"a look at a file", file, Want{}}, {"HEAD of a file", file, Want{Method: Head}},
-		{"a file", file, Want{Method: Get}}, {"a part of a file", file, Want{Method: Get, Range: span(5, 9)}},
+		{"a file", file, Want{Method: Get}}, {"a part of a file", file, Want{Method: Get, Range: newRange(5, 9)}},
 		{"a file for a reply", file, Want{Method: Get, Reply: true, Limit: 8 << 20}},
 		{"the digest of an archive", packed, Want{Method: Head, Digest: true}}, {"an archive", packed, Want{Method: Get}},
-		{"a part of an archive", packed, Want{Method: Get, Range: span(5, 9)}},
+		{"a part of an archive", packed, Want{Method: Get, Range: newRange(5, 9)}},
 		{"an archive for a reply", packed, Want{Method: Get, Reply: true, Limit: 8 << 20}},
 		{"a checksum", packed + ".sha256", Want{Method: Get}},
 	}

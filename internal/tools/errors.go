@@ -47,7 +47,7 @@ var failures = []struct {
 		"The mirror borrows objects from a folder outside of the server's root, where the server does not read. Ask " +
 			"the operator to move that folder below the root, or to copy its objects with git repack -a."},
 	{repos.ErrQuarantined, false,
-		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
+		"The repository cannot be read, and is quarantined: it is tried again when its files change, or within a " +
 			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
 	{git.ErrLFS, true,
 		"The mirror's file of a git-lfs object is not what the pointer in the commit says. Ask the operator to " +

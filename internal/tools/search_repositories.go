@@ -53,16 +53,16 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 
 // noteQuarantined notes which of the shown repositories are unreadable.
 func noteQuarantined(r *result, known repos.View, names []string) {
-	var aside []string
+	var quarantined []string
 	for _, name := range names {
 		if repository, err := known.Known(name); err == nil && repository.Quarantined() {
-			aside = append(aside, quote(clip(name)))
+			quarantined = append(quarantined, quote(clip(name)))
 		}
 	}
-	if more := len(aside) - maxSuggested; more > 0 {
-		r.note("Cannot be read at the moment: %s and %d more.", strings.Join(aside[:maxSuggested], ", "), more)
-	} else if len(aside) > 0 {
-		r.note("Cannot be read at the moment: %s.", strings.Join(aside, ", "))
+	if more := len(quarantined) - maxSuggested; more > 0 {
+		r.note("Cannot be read at the moment: %s and %d more.", strings.Join(quarantined[:maxSuggested], ", "), more)
+	} else if len(quarantined) > 0 {
+		r.note("Cannot be read at the moment: %s.", strings.Join(quarantined, ", "))
 	}
 }
 

@@ -16,8 +16,8 @@ type Setting struct {
 }
 
 // Parse returns the settings of a file in order. It fails where git fails and uses nothing of the
-// file. Included files are not read. (go-git's decoder supports neither a variable on the line of
-// its header nor a continued line, and refuses bytes that are not UTF-8.)
+// file. Included files are not read. (The decoder of go-git 5.19 supports neither a variable on the
+// line of its header nor a continued line, and refuses bytes that are not UTF-8.)
 func Parse(text string) ([]Setting, error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	p := parser{rest: text}

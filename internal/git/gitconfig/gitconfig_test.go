@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing/format/config"
-
 	"github.com/repomcp/repomcp/internal/git/gitconfig"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -26,6 +24,9 @@ func configTexts() []string {
 		"[alias]\nl = !git log --format='%h; %s'\nx = \"!f() { echo \\\"$1\\\"; }; f\"\n",
 		"[include]\npath = other\n[includeIf \"gitdir:/\"]\npath = x\n[a]\nx = 1\n",
 		"[core] RepositoryFormatVersion=1\n[Extensions] ObjectFormat = \"SHA256\" # so\n",
+		"[core] bare = true\n", "[extensions]\nrefstorage = ref\\\ntable\n", "# f\xfcr\n[core]\nbare = true\n",
+		"[branch.main]\nremote = origin\n", "[url \"a\\b\"]\ninsteadof = c\n", "[core]\nbare\n",
+		"[a]\nx = 1\n[b]\nx = 2\n[a]\nx = 3\n", "[a]\nx = 1\\",
 		"", "\n", "#", ";", "x = 1\n", "\ufeff[a]\nx = 1\n", "[a]\nx\n\ufeff[b]\n",
 		// Sections.
 		"[a.b]\nx=1\n", "[A.B]\nX=1\n", "[A \"B\"]\nX=1\n", "[a.b \"C\"]\nx=1\n", "[a \"b\\\"c\\\\d\\e\"]\nx=1\n",
@@ -108,27 +109,6 @@ func gitSettings(t *testing.T, file, text string) (settings []gitconfig.Setting,
 	return settings, true
 }
 
-// goGitSettings is what go-git's decoder reads of it.
-func goGitSettings(text string) (settings []gitconfig.Setting, ok bool) {
-	file := config.New()
-	if config.NewDecoder(strings.NewReader(text)).Decode(file) != nil {
-		return nil, false
-	}
-	add := func(prefix string, options config.Options) {
-		for _, o := range options {
-			settings = append(settings, gitconfig.Setting{Name: prefix + strings.ToLower(o.Key), Value: o.Value})
-		}
-	}
-	for _, section := range file.Sections {
-		name := strings.ToLower(section.Name) + "."
-		add(name, section.Options)
-		for _, sub := range section.Subsections {
-			add(name+sub.Name+".", sub.Options)
-		}
-	}
-	return settings, true
-}
-
 // TestConfigIsReadAsGitReadsIt compares names, values and what is refused.
 func TestConfigIsReadAsGitReadsIt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
@@ -170,34 +150,6 @@ func equalSettings(a, b []gitconfig.Setting) bool {
 		}
 	}
 	return true
-}
-
-// TestGoGitReadsConfigsOtherwise shows why the parser is our own: configurations
-// that git reads, of which go-git's decoder reads nothing or something else.
-func TestGoGitReadsConfigsOtherwise(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "config")
-	for name, text := range map[string]string{
-		"variable beside its header":   "[core] bare = true\n",
-		"line that goes on":            "[extensions]\nrefstorage = ref\\\ntable\n",
-		"comment in Latin-1":           "# f\xfcr\n[core]\nbare = true\n",
-		"byte order mark":              "\ufeff[core]\nbare = true\n",
-		"section with a dot":           "[branch.main]\nremote = origin\n",
-		"backslash in a subsection":    "[url \"a\\b\"]\ninsteadof = c\n",
-		"empty subsection":             "[a \"\"]\nx = 1\n",
-		"variable without a section":   "x = 1\n",
-		"key without a value is true":  "[core]\nbare\n",
-		"order of two sections":        "[a]\nx = 1\n[b]\nx = 2\n[a]\nx = 3\n",
-		"backslash at the end of file": "[a]\nx = 1\\",
-	} {
-		want, ok := gitSettings(t, file, text)
-		got, err := gitconfig.Parse(text)
-		if !ok || err != nil || !equalSettings(got, want) {
-			t.Errorf("%s: %q, %v, git reads %q", name, got, err, want)
-		}
-		if got, ok := goGitSettings(text); ok && equalSettings(got, want) {
-			t.Errorf("%s: go-git reads it now as git does", name)
-		}
-	}
 }
 
 // FuzzParse: of any text come names that settings can have, or an error.

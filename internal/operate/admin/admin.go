@@ -112,7 +112,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		status, text = http.StatusServiceUnavailable, "the server is stopping\n"
 	}
 	if n := len(s.options.Catalogue.Quarantined()); n > 0 {
-		text += fmt.Sprintf("%d repositories are set aside\n", n)
+		text += fmt.Sprintf("%d repositories are quarantined\n", n)
 	}
 	if r.URL.Query().Has(verbose) {
 		text += s.faults() + s.mirrors(time.Now())
@@ -151,7 +151,7 @@ func (s *Server) mirrors(now time.Time) string {
 		}
 		fmt.Fprintf(&b, "mirror %q %s", name, age(last, err, now))
 		if repository.Quarantined() {
-			b.WriteString(", set aside")
+			b.WriteString(", quarantined")
 		}
 		b.WriteString("\n")
 	}

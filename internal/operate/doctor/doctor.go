@@ -1,7 +1,7 @@
 // Package doctor examines a server that is about to start, or that runs: its mirrors, settings,
 // tokens, rules, keys, clock, Redis and object storage. It listens at the server's addresses for a
-// moment. It writes only one small object to the cache folder and the bucket, as the server would,
-// and removes it.
+// moment. It writes only one small file or object to the folder of temporary files, the cache folder
+// and the bucket, as the server would, and removes it.
 package doctor
 
 import (
@@ -132,6 +132,7 @@ var checks = []struct {
 	{"session key", (*examination).checkSessionKey},
 	{"link keys", (*examination).checkLinkKeys},
 	{"redis", (*examination).checkRedis},
+	{"temporary", (*examination).checkTemporary},
 	{"cache", (*examination).checkCache},
 	{"bucket", (*examination).checkBucket},
 	{"clock", (*examination).checkClocks},

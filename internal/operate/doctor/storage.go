@@ -30,6 +30,17 @@ const (
 
 var errOtherContent = errors.New("what is read is not what was written")
 
+// checkTemporary makes a temporary file, as reading a large file does that git stores as a delta.
+func (e *examination) checkTemporary(context.Context) {
+	dir := os.TempDir()
+	if err := probeFolder(dir); err != nil {
+		e.fault("TMPDIR "+dir, withoutPath(err).Error(),
+			"large files that are stored as deltas cannot be read until it can be written: mount a volume there")
+		return
+	}
+	e.ok("files can be made in " + dir)
+}
+
 func (e *examination) checkCache(context.Context) {
 	if e.CacheDir == "" || e.CacheBytes == 0 {
 		return

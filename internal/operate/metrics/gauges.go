@@ -32,13 +32,14 @@ var (
 	watched     = describe("subscriptions", "Resources that clients watch.")
 	connections = describe("connections_open", "Connections of clients, WebSocket among them.")
 	sockets     = describe("websocket_connections_open", "WebSocket connections.")
-	quarantined = describe("repositories_quarantined", "Repositories that cannot be read and are set aside now.")
-	quarantines = describe("quarantines_total", "How often one was set aside, by why: damage or panic.", "why")
+	quarantined = describe("repositories_quarantined", "Repositories that cannot be read and are quarantined now.")
+	quarantines = describe("quarantines_total", "Quarantines since the start, by why: damage or panic.", "why")
 )
 
 // readState sends the current state.
 func (s Sources) readState(to chan<- prometheus.Metric) {
-	usage, counts := s.Catalogue.Usage(), s.Catalogue.QuarantineCounts()
+	usage := s.Catalogue.Usage()
+	panics, damages := s.Catalogue.QuarantineCounts()
 	pending, running := s.Scheduler.Load()
 	for _, gauge := range []struct {
 		what  *prometheus.Desc
@@ -54,8 +55,8 @@ func (s Sources) readState(to chan<- prometheus.Metric) {
 	} {
 		send(to, gauge.what, prometheus.GaugeValue, gauge.n, gauge.label...)
 	}
-	send(to, quarantines, prometheus.CounterValue, counts.Panics, "panic")
-	send(to, quarantines, prometheus.CounterValue, counts.Damages, "damage")
+	send(to, quarantines, prometheus.CounterValue, panics, "panic")
+	send(to, quarantines, prometheus.CounterValue, damages, "damage")
 }
 
 var (

@@ -1,251 +1,145 @@
-// Package quarantine sets repositories aside that nothing can be read of, or that
-// reading panicked over: requests to them are refused at once, so that they cost the
-// others nothing, until their files change or a pause has ended. Then one request
-// examines the repository while the others are still refused.
-//
-// What is damaged in part stays: [Ward.Damaged] only has the whole looked at.
+// Package quarantine remembers which repositories cannot be read. Requests to them are refused at
+// once, and so cost other repositories nothing, until their files change or a pause has ended.
+// Then one request examines the repository while all others are still refused.
 package quarantine
 
 import (
 	"crypto/sha256"
-	"fmt"
-	"maps"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
 )
 
 const (
-	// strikes is how often damage is met within strikeWindow before the whole is
-	// examined: a repository that is just being made or repacked looks damaged for a
-	// moment.
-	strikes      = 3
-	strikeWindow = time.Minute
-	// examineEvery bounds what damage in part costs: an examination reads a few objects.
+	// pause bounds how long a repository is refused without an examination: a disk may recover
+	// without any file changing.
+	pause = time.Minute
+	// Damage that is found damageLimit times within damageWindow causes an examination: a repository
+	// that is just being changed looks damaged for a moment.
+	damageLimit  = 3
+	damageWindow = time.Minute
+	// examineEvery bounds the cost of a repository that is damaged in part and stays readable: an
+	// examination reads a few objects.
 	examineEvery = time.Second
-	// lookEvery is how often the files of what is set aside are looked at, which lists
-	// some folders. What is mended is served so soon.
-	lookEvery = 200 * time.Millisecond
-	// The pause doubles from time to time: a disk may get well without any file changing.
-	firstPause   = time.Second
-	longestPause = time.Minute
-	// relapse is for how long the last pause is remembered: who panics again within it
-	// is set aside for longer.
-	relapse = 10 * time.Minute
 )
 
-// Stamp is to be compared only.
-type Stamp [sha256.Size]byte
-
-// Subject is a repository.
-type Subject interface {
-	// Key tells it from all others.
+// Repository is what may be quarantined.
+type Repository interface {
+	// Key identifies the files of the repository, which may have several names.
 	Key() string
-	// Stamp is another one when a file of it was touched.
-	Stamp() Stamp
-	// Examine fails when nothing of it can be read. It is not called twice at a time,
-	// and reads without asking the ward.
+	// Name is for the operator.
+	Name() string
+	// Stamp differs after the files were changed, as far as a look at them shows.
+	Stamp() [sha256.Size]byte
+	// Examine fails if nothing of the repository can be read.
 	Examine() error
 }
 
-// Case is why and since when a repository is set aside.
-type Case struct {
-	Key   string
-	Cause error
-	Since time.Time
-	// Again is when it is examined even though no file changes.
-	Again time.Time
-	// Panicked tells a panic from damage.
-	Panicked bool
+// Quarantine remembers one failure per repository. It may be used by any number of goroutines.
+type Quarantine struct {
+	// Panics and Damages count the quarantines since New, by cause.
+	Panics, Damages atomic.Int64
+
+	logger  *slog.Logger
+	mu      sync.Mutex
+	entries map[string]entry // also of deleted repositories: damage is rare
 }
 
-// Refusal is the error of what is set aside. Its text is for clients, and does not
-// have the cause.
-type Refusal struct {
-	Since time.Time
-	After time.Duration // until it is examined at the latest
+// entry is the last failure of a repository.
+type entry struct {
+	held  bool              // false: the repository is damaged in part and stays readable
+	since time.Time         // of the quarantine, or of the first damage
+	found int               // damage since then
+	stamp [sha256.Size]byte // of the files that failed
+	due   time.Time         // of the next examination
 }
 
-func (r *Refusal) Error() string {
-	return fmt.Sprintf("it was set aside at %s and is examined again within %s", r.Since.UTC().Format(time.RFC3339),
-		r.After.Round(time.Second))
+// New returns an empty quarantine. It logs the begin and the end of each quarantine.
+func New(logger *slog.Logger) *Quarantine {
+	return &Quarantine{logger: logger, entries: make(map[string]entry)}
 }
 
-// Counts are of all times.
-type Counts struct{ Panics, Damages int64 }
-
-// Ward knows what is set aside. It may be used by any number of goroutines.
-type Ward struct {
-	now     func() time.Time
-	entered func(Case)
-	left    func(Case)
-
-	mu       sync.Mutex
-	patients map[string]*patient
-	counts   Counts
-}
-
-// patient is guarded by the ward's lock.
-type patient struct {
-	Case
-	aside     bool
-	examining bool // somebody does
-	stamp     Stamp
-	pause     time.Duration
-	look      time.Time // when somebody may examine it again
-	released  time.Time
-
-	strikes int
-	first   time.Time // of these strikes
-}
-
-// New makes an empty ward, which calls entered and left for each repository that is
-// set aside or no longer.
-func New(now func() time.Time, entered, left func(Case)) *Ward {
-	return &Ward{now: now, entered: entered, left: left, patients: make(map[string]*patient)}
-}
-
-// Admit returns nil when the repository may be read, or a [*Refusal]. It examines the
-// repository where that is due.
-func (w *Ward) Admit(s Subject) error {
-	w.mu.Lock()
-	p, now := w.patients[s.Key()], w.now()
-	if p == nil || !p.aside {
-		w.mu.Unlock()
-		return nil
+// Admits reports whether the repository may be read. It examines a quarantined one if its files
+// have changed or the pause has ended.
+func (q *Quarantine) Admits(r Repository) bool {
+	if !q.Holds(r.Key()) {
+		return true
 	}
-	if p.examining || now.Before(p.look) {
-		defer w.mu.Unlock()
-		return p.refusal(now)
+	stamp := r.Stamp() // before the examination, so that a later change causes another one
+	q.mu.Lock()
+	e, now := q.entries[r.Key()], time.Now()
+	due := e.held && (stamp != e.stamp || !now.Before(e.due))
+	if due { // other requests do not wait for the examination
+		q.entries[r.Key()] = entry{held: true, since: e.since, stamp: stamp, due: now.Add(pause)}
 	}
-	p.examining, p.look = true, now.Add(lookEvery)
-	due, before := !now.Before(p.Again), p.stamp
-	w.mu.Unlock()
-
-	stamp := s.Stamp() // before the examination: what changes meanwhile is looked at again
-	changed := stamp != before
-	var fault error
-	if due || changed {
-		fault = panics.Catch(s.Examine)
+	q.mu.Unlock()
+	if !due || panics.Catch(r.Examine) != nil {
+		return !e.held
 	}
-
-	w.mu.Lock()
-	p.examining, now = false, w.now()
-	switch {
-	case !due && !changed:
-	case fault == nil:
-		return w.release(p, now)
-	case changed:
-		p.stamp, p.Cause, p.pause = stamp, fault, firstPause
-		p.Again = now.Add(p.pause)
-	default:
-		p.Cause, p.pause = fault, min(2*p.pause, longestPause)
-		p.Again = now.Add(p.pause)
-	}
-	defer w.mu.Unlock()
-	return p.refusal(now)
+	q.release(r)
+	return true
 }
 
-// release unlocks the ward.
-func (w *Ward) release(p *patient, now time.Time) error {
-	p.aside, p.released, p.strikes = false, now, 0
-	ended := p.Case
-	w.mu.Unlock()
-	w.left(ended)
-	return nil
-}
-
-func (p *patient) refusal(now time.Time) error {
-	return &Refusal{Since: p.Since, After: max(p.Again.Sub(now), lookEvery)}
-}
-
-// Damaged says that damage was met. When that happens again and again the repository
-// is examined, and set aside if nothing of it can be read.
-func (w *Ward) Damaged(s Subject) {
-	now := w.now()
-	w.mu.Lock()
-	p := w.patient(s.Key())
-	if now.Sub(p.first) > strikeWindow {
-		p.first, p.strikes = now, 0
+// release ends the quarantine of a repository that can be read again.
+func (q *Quarantine) release(r Repository) {
+	q.mu.Lock()
+	e := q.entries[r.Key()]
+	delete(q.entries, r.Key())
+	q.mu.Unlock()
+	if e.held { // else another request released it
+		q.logger.Info("a repository is no longer quarantined", "repository", r.Name(),
+			"seconds", time.Since(e.since).Seconds())
 	}
-	p.strikes++
-	if p.aside || p.examining || p.strikes < strikes || now.Before(p.look) {
-		w.mu.Unlock()
+}
+
+// Damaged notes that damage was found. It examines a repository in which that happens often, and
+// quarantines it if nothing of it can be read.
+func (q *Quarantine) Damaged(r Repository) {
+	q.mu.Lock()
+	e, now := q.entries[r.Key()], time.Now()
+	if !e.held && now.Sub(e.since) > damageWindow {
+		e = entry{since: now}
+	}
+	e.found++
+	due := !e.held && e.found >= damageLimit && !now.Before(e.due)
+	if due {
+		e.found, e.due = 0, now.Add(examineEvery)
+	}
+	q.entries[r.Key()] = e
+	q.mu.Unlock()
+	if !due {
 		return
 	}
-	p.examining, p.look = true, now.Add(examineEvery)
-	w.mu.Unlock()
+	stamp := r.Stamp()
+	if err := panics.Catch(r.Examine); err != nil {
+		q.hold(r, stamp, err, &q.Damages)
+	}
+}
 
-	stamp := s.Stamp()
-	fault := panics.Catch(s.Examine)
+// Panicked quarantines a repository whose files caused a panic: the next reader would panic too.
+func (q *Quarantine) Panicked(r Repository, err error) { q.hold(r, r.Stamp(), err, &q.Panics) }
 
-	w.mu.Lock()
-	p.examining, p.strikes = false, 0
-	if fault == nil || p.aside {
-		w.mu.Unlock()
+// hold quarantines a repository, counts that and logs it, unless another request already did.
+func (q *Quarantine) hold(r Repository, stamp [sha256.Size]byte, cause error, count *atomic.Int64) {
+	q.mu.Lock()
+	now := time.Now()
+	if q.entries[r.Key()].held {
+		q.mu.Unlock()
 		return
 	}
-	w.counts.Damages++
-	w.setAside(p, stamp, Case{Key: s.Key(), Cause: fault})
+	q.entries[r.Key()] = entry{held: true, since: now, stamp: stamp, due: now.Add(pause)}
+	q.mu.Unlock()
+	count.Add(1)
+	q.logger.Error("a repository is quarantined: requests to it are refused until its files change, or for a "+
+		"minute; run git fsck on the mirror", "repository", r.Name(), "panic", count == &q.Panics, "error", cause)
 }
 
-// Panicked sets a repository aside that reading panicked over: it would again.
-func (w *Ward) Panicked(s Subject, cause error) {
-	stamp := s.Stamp()
-	w.mu.Lock()
-	p := w.patient(s.Key())
-	if p.aside { // by another request; this one had begun before
-		w.mu.Unlock()
-		return
-	}
-	w.counts.Panics++
-	w.setAside(p, stamp, Case{Key: s.Key(), Cause: cause, Panicked: true})
-}
-
-// setAside unlocks the ward.
-func (w *Ward) setAside(p *patient, stamp Stamp, c Case) {
-	now := w.now()
-	pause := firstPause
-	if p.pause > 0 && now.Sub(p.released) < relapse {
-		pause = min(2*p.pause, longestPause)
-	}
-	c.Since, c.Again = now, now.Add(pause)
-	p.Case, p.aside, p.stamp, p.pause, p.look = c, true, stamp, pause, now.Add(lookEvery)
-	w.mu.Unlock()
-	w.entered(c)
-}
-
-// patient finds or makes one. The caller holds the lock.
-func (w *Ward) patient(key string) *patient {
-	p := w.patients[key]
-	if p == nil {
-		p = &patient{}
-		w.patients[key] = p
-	}
-	return p
-}
-
-// Case returns why a repository is set aside, if it is.
-func (w *Ward) Case(key string) (c Case, aside bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if p := w.patients[key]; p != nil && p.aside {
-		return p.Case, true
-	}
-	return Case{}, false
-}
-
-// Counts tells how many were set aside since the ward was made.
-func (w *Ward) Counts() Counts {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.counts
-}
-
-// Forget drops what is known of repositories that are no longer there.
-func (w *Ward) Forget(gone func(key string) bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	maps.DeleteFunc(w.patients, func(key string, p *patient) bool { return !p.examining && gone(key) })
+// Holds reports whether the repository with this key is quarantined.
+func (q *Quarantine) Holds(key string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.entries[key].held
 }

@@ -1,7 +1,10 @@
 package quarantine_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,21 +16,27 @@ import (
 
 var errBroken = errors.New("broken")
 
-// repository is a subject whose files and whose health the test decides.
+// repository is one whose files and whose health the test decides.
 type repository struct {
 	touched  atomic.Int32
 	broken   atomic.Bool
+	panics   atomic.Bool
 	examined atomic.Int32
-	begun    chan struct{} // when it is not nil an examination waits here
+	// Unless they are nil, an examination sends to begun and then waits for end.
+	begun, end chan struct{}
 }
 
-func (r *repository) Key() string             { return "r" }
-func (r *repository) Stamp() quarantine.Stamp { return quarantine.Stamp{byte(r.touched.Load())} }
+func (r *repository) Key() string              { return "k" }
+func (r *repository) Name() string             { return "r" }
+func (r *repository) Stamp() [sha256.Size]byte { return [sha256.Size]byte{byte(r.touched.Load())} }
 func (r *repository) Examine() error {
 	r.examined.Add(1)
 	if r.begun != nil {
 		r.begun <- struct{}{}
-		<-r.begun
+		<-r.end
+	}
+	if r.panics.Load() {
+		panic("on purpose")
 	}
 	if r.broken.Load() {
 		return errBroken
@@ -35,205 +44,167 @@ func (r *repository) Examine() error {
 	return nil
 }
 
-// told are what a ward says.
-type told struct{ entered, left []quarantine.Case }
-
-func newWard() (*quarantine.Ward, *told) {
-	t := new(told)
-	return quarantine.New(time.Now, func(c quarantine.Case) { t.entered = append(t.entered, c) },
-		func(c quarantine.Case) { t.left = append(t.left, c) }), t
+// journal counts the logged beginnings and ends of quarantines.
+type journal struct {
+	mu           sync.Mutex
+	began, ended int
 }
 
-// refused fails unless the repository is refused.
-func refused(t *testing.T, w *quarantine.Ward, r *repository) {
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case bytes.Contains(line, []byte("no longer quarantined")):
+		j.ended++
+	case bytes.Contains(line, []byte("is quarantined")):
+		j.began++
+	}
+	return len(line), nil
+}
+
+func (j *journal) expect(t *testing.T, began, ended int) {
 	t.Helper()
-	var refusal *quarantine.Refusal
-	if err := w.Admit(r); !errors.As(err, &refusal) || refusal.After <= 0 {
-		t.Fatalf("it is not refused: %v", err)
+	if j.began != began || j.ended != ended {
+		t.Errorf("the log has %d beginnings and %d ends of a quarantine, want %d and %d", j.began, j.ended, began, ended)
 	}
 }
 
-func admitted(t *testing.T, w *quarantine.Ward, r *repository) {
+func newQuarantine() (*quarantine.Quarantine, *journal) {
+	j := new(journal)
+	return quarantine.New(slog.New(slog.NewTextHandler(j, nil))), j
+}
+
+func expectAdmitted(t *testing.T, q *quarantine.Quarantine, r *repository, want bool) {
 	t.Helper()
-	if err := w.Admit(r); err != nil {
-		t.Fatalf("it is refused: %v", err)
+	if got := q.Admits(r); got != want {
+		t.Fatalf("admitted: %v, want %v", got, want)
+	}
+	if q.Holds(r.Key()) == want {
+		t.Fatalf("quarantined: %v, want %v", want, !want)
 	}
 }
 
 func TestDamageInPartIsServed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, told := newWard()
+		q, log := newQuarantine()
 		r := &repository{}
 		for range 1000 {
-			w.Damaged(r)
-			admitted(t, w, r)
+			q.Damaged(r)
+			expectAdmitted(t, q, r, true)
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n := r.examined.Load(); n < 8 || n > 10 || len(told.entered) != 0 {
-			t.Errorf("in ten seconds it was examined %d times, and set aside %d times", n, len(told.entered))
+		if n := r.examined.Load(); n != 10 {
+			t.Errorf("%d examinations in ten seconds, want 10", n)
 		}
+		log.expect(t, 0, 0)
 	})
 }
 
 func TestDamageOnceInAWhileIsNotExamined(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, told := newWard()
+		q, log := newQuarantine()
 		r := &repository{}
-		r.broken.Store(true) // for a moment, as while it is made
+		r.broken.Store(true) // for a moment, while it is written
 		for range 20 {
-			w.Damaged(r)
+			q.Damaged(r)
+			expectAdmitted(t, q, r, true)
 			time.Sleep(40 * time.Second)
 		}
-		if r.examined.Load() != 0 || len(told.entered) != 0 {
-			t.Errorf("%d examinations", r.examined.Load())
+		if n := r.examined.Load(); n != 0 {
+			t.Errorf("%d examinations, want 0", n)
 		}
+		log.expect(t, 0, 0)
 	})
 }
 
-func TestWhatIsBrokenIsSetAsideAndHeals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, told := newWard()
-		r := &repository{}
-		r.broken.Store(true)
-		for range 3 {
-			admitted(t, w, r)
-			w.Damaged(r)
+func TestBrokenRepositoryIsReportedOnceAndRetried(t *testing.T) {
+	t.Parallel()
+	for name, retry := range map[string]func(r *repository){
+		"after a change": func(r *repository) { r.touched.Add(1) },
+		"after a minute": func(*repository) { time.Sleep(time.Minute) },
+	} {
+		for _, kind := range []string{"damage", "panic", "panic of the examination"} {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					q, log := newQuarantine()
+					r := &repository{}
+					r.broken.Store(true)
+					r.panics.Store(kind == "panic of the examination")
+					panics, damages := int64(0), int64(1)
+					if kind == "panic" {
+						panics, damages = 1, 0
+						q.Panicked(r, errBroken)
+					}
+					for range 3 {
+						q.Damaged(r)
+					}
+					for range 10 {
+						expectAdmitted(t, q, r, false)
+						q.Damaged(r)
+					}
+					before := r.examined.Load()
+					retry(r)
+					expectAdmitted(t, q, r, false) // it is broken still
+					expectAdmitted(t, q, r, false) // and not examined again at once
+					if n := r.examined.Load() - before; n != 1 {
+						t.Errorf("%d examinations, want 1", n)
+					}
+					r.broken.Store(false)
+					r.panics.Store(false)
+					expectAdmitted(t, q, r, false)
+					log.expect(t, 1, 0)
+					retry(r)
+					expectAdmitted(t, q, r, true)
+					log.expect(t, 1, 1)
+					if q.Panics.Load() != panics || q.Damages.Load() != damages {
+						t.Errorf("%d panics and %d damages are counted, want %d and %d", q.Panics.Load(), q.Damages.Load(),
+							panics, damages)
+					}
+				})
+			})
 		}
-		if len(told.entered) != 1 || !errors.Is(told.entered[0].Cause, errBroken) || told.entered[0].Panicked {
-			t.Fatalf("%+v", told.entered)
-		}
-		// For a minute it is asked for all the time, and examined seldom: after 1, 3, 7, 15 and 31 seconds.
-		for range 6000 {
-			refused(t, w, r)
-			time.Sleep(10 * time.Millisecond)
-		}
-		if n := r.examined.Load(); n != 6 {
-			t.Errorf("it was examined %d times", n)
-		}
-		r.broken.Store(false)
-		refused(t, w, r) // nobody knows
-		r.touched.Add(1)
-		time.Sleep(200 * time.Millisecond)
-		admitted(t, w, r)
-		if _, aside := w.Case("r"); aside || len(told.entered) != 1 || len(told.left) != 1 || w.Counts().Damages != 1 {
-			t.Errorf("%+v", told)
-		}
-	})
+	}
 }
 
-func TestWhatIsMendedByHalfStays(t *testing.T) {
+// TestNoRequestWaitsForAnExamination makes requests during two examinations that do not end, of which
+// the second one began after another change.
+func TestNoRequestWaitsForAnExamination(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, told := newWard()
+		q, log := newQuarantine()
 		r := &repository{}
-		r.broken.Store(true)
-		for range 3 {
-			w.Damaged(r)
-		}
-		for range 100 {
-			r.touched.Add(1)
-			time.Sleep(200 * time.Millisecond)
-			refused(t, w, r)
-		}
-		// The last change was followed by a pause of a second.
-		r.broken.Store(false)
-		time.Sleep(time.Second)
-		admitted(t, w, r)
-		if len(told.entered) != 1 || len(told.left) != 1 {
-			t.Errorf("%+v", told)
-		}
-	})
-}
-
-// Whoever panics again is set aside for longer, up to a minute, and a panic long after
-// counts as the first.
-func TestPausesAfterPanicsGrow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, told := newWard()
-		r := &repository{}
-		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-			w.Panicked(r, errBroken)
-			w.Panicked(r, errBroken) // another request that had begun before
-			time.Sleep(want*time.Second - time.Millisecond)
-			refused(t, w, r)
-			time.Sleep(time.Second)
-			admitted(t, w, r)
-		}
-		time.Sleep(11 * time.Minute)
-		w.Panicked(r, errBroken)
-		last := told.entered[len(told.entered)-1]
-		if last.Again.Sub(last.Since) != time.Second || len(told.entered) != 9 || !last.Panicked ||
-			w.Counts().Panics != 9 {
-			t.Errorf("%+v", told.entered)
-		}
-	})
-}
-
-// While somebody examines a repository, which may take long, nobody waits.
-func TestNobodyWaitsForAnExamination(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, told := newWard()
-		r := &repository{}
-		w.Panicked(r, errBroken)
-		time.Sleep(time.Second)
-		r.begun = make(chan struct{})
+		q.Panicked(r, errBroken)
+		r.begun, r.end = make(chan struct{}), make(chan struct{})
 		var running sync.WaitGroup
-		running.Go(func() {
-			if err := w.Admit(r); err != nil {
-				t.Errorf("who examined it is refused: %v", err)
-			}
-		})
-		<-r.begun
+		for range 2 {
+			r.touched.Add(1)
+			running.Go(func() {
+				if !q.Admits(r) {
+					t.Error("the request that examined the repository is refused")
+				}
+			})
+			<-r.begun
+		}
 		for range 100 {
-			refused(t, w, r)
-			w.Damaged(r)
+			expectAdmitted(t, q, r, false)
+			q.Damaged(r)
 		}
-		r.begun <- struct{}{}
+		close(r.end)
 		running.Wait()
-		if admitted(t, w, r); r.examined.Load() != 1 || len(told.left) != 1 {
-			t.Errorf("%d examinations", r.examined.Load())
+		if expectAdmitted(t, q, r, true); r.examined.Load() != 2 {
+			t.Errorf("%d examinations, want 2", r.examined.Load())
 		}
+		log.expect(t, 1, 1)
 	})
 }
 
-func TestAnExaminationThatPanicsIsAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, _ := newWard()
-		r := &panicking{}
-		w.Panicked(r, errBroken)
-		time.Sleep(time.Second)
-		if err := w.Admit(r); err == nil {
-			t.Error("it is admitted")
-		}
-		time.Sleep(time.Second)
-		if err := w.Admit(r); err == nil {
-			t.Error("it is admitted")
-		}
-	})
-}
-
-type panicking struct{ repository }
-
-func (*panicking) Examine() error { panic("on purpose") }
-
-func TestWhatIsGoneIsForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, _ := newWard()
-		r := &repository{}
-		w.Panicked(r, errBroken)
-		w.Forget(func(key string) bool { return key != "r" })
-		refused(t, w, r)
-		w.Forget(func(key string) bool { return key == "r" })
-		admitted(t, w, r)
-		w.Panicked(r, errBroken)
-		time.Sleep(time.Second)
-		admitted(t, w, r) // the pause is that of the first
-	})
-}
-
-// However requests meet, who was set aside and came back is counted right.
+// TestManyAtOnce checks that each quarantine is logged and counted once, whatever requests meet.
 func TestManyAtOnce(t *testing.T) {
-	var entered, left atomic.Int32
-	w := quarantine.New(time.Now, func(quarantine.Case) { entered.Add(1) }, func(quarantine.Case) { left.Add(1) })
+	t.Parallel()
+	q, log := newQuarantine()
 	r := &repository{}
 	var running sync.WaitGroup
 	for i := range 8 {
@@ -242,21 +213,24 @@ func TestManyAtOnce(t *testing.T) {
 				r.broken.Store(n%7 == 0)
 				switch (n + i) % 4 {
 				case 0:
-					w.Damaged(r)
+					q.Damaged(r)
 				case 1:
-					w.Panicked(r, errBroken)
+					q.Panicked(r, errBroken)
 				case 2:
 					r.touched.Add(1)
 				default:
-					_ = w.Admit(r)
+					q.Admits(r)
 				}
 			}
 		})
 	}
 	running.Wait()
-	_, aside := w.Case("r")
-	if within := entered.Load() - left.Load(); entered.Load() == 0 || within < 0 || within > 1 ||
-		aside != (within == 1) {
-		t.Errorf("%d were set aside, %d came back, and now it is %v", entered.Load(), left.Load(), aside)
+	within := 0
+	if q.Holds(r.Key()) {
+		within = 1
+	}
+	log.expect(t, log.ended+within, log.ended)
+	if counted := q.Panics.Load() + q.Damages.Load(); counted == 0 || counted != int64(log.began) {
+		t.Errorf("%d quarantines are logged, and %d counted", log.began, counted)
 	}
 }

@@ -35,8 +35,8 @@ func (l *lines) count(text string) int {
 	return strings.Count(l.text.String(), text)
 }
 
-// ward is a catalogue with a repository "a" to harm and one "b" beside it.
-func ward(t *testing.T) (c *Catalogue, a *gittest.Repo, log *lines) {
+// twoRepositories opens a catalogue with a repository "a" to harm and one "b" beside it.
+func twoRepositories(t *testing.T) (c *Catalogue, a *gittest.Repo, log *lines) {
 	t.Helper()
 	root := t.TempDir()
 	a = gittest.At(t, filepath.Join(root, "a.git"))
@@ -64,21 +64,9 @@ func resolve(t *testing.T, c *Catalogue, name string) error {
 	return errors.Join(err, s.Close())
 }
 
-// await fails unless the repository is served within two seconds.
-func await(t *testing.T, c *Catalogue, name string) {
-	t.Helper()
-	var err error
-	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if err = resolve(t, c, name); err == nil {
-			return
-		}
-	}
-	t.Errorf("%s is still refused: %v", name, err)
-}
-
-// A panic within git sets the repository aside, and no other, whichever way it is read: a rule for
-// hidden refs panics in the place of what the bytes of a repository might do.
-func TestAPanicOverARepositorySetsItAside(t *testing.T) {
+// TestPanicQuarantinesItsRepositoryAlone reads a repository in every way while a rule for hidden refs
+// panics, as malformed files of a repository might make any code do.
+func TestPanicQuarantinesItsRepositoryAlone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, read := range map[string]func(r *Repository, s *git.Snapshot) error{
@@ -95,7 +83,7 @@ func TestAPanicOverARepositorySetsItAside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, _, log := ward(t)
+			c, repo, log := twoRepositories(t)
 			r, err := c.Get("a")
 			if err != nil {
 				t.Fatal(err)
@@ -132,14 +120,16 @@ func TestAPanicOverARepositorySetsItAside(t *testing.T) {
 					t.Errorf("the other one: %v", err)
 				}
 			}
-			if names := c.Quarantined(); len(names) != 1 || names[0] != "a" || c.QuarantineCounts().Panics != 1 {
-				t.Errorf("%q, %+v", names, c.QuarantineCounts())
+			panicked, _ := c.QuarantineCounts()
+			if names := c.Quarantined(); len(names) != 1 || names[0] != "a" || panicked != 1 {
+				t.Errorf("quarantined: %q, and %d after panics; want a alone, and 1", names, panicked)
 			}
-			if log.count("a repository is set aside") != 1 || log.count("panic=true") != 1 {
+			if log.count("a repository is quarantined") != 1 || log.count("panic=true") != 1 {
 				t.Errorf("the log has %s", log.text.String())
 			}
-			if await(t, c, "a"); log.count("no longer set aside") != 1 { // nothing is wrong with it
-				t.Errorf("the log has %s", log.text.String())
+			repo.Git("branch", "new", "main") // its files change, and nothing is wrong with them
+			if err := resolve(t, c, "a"); err != nil || log.count("no longer quarantined") != 1 {
+				t.Errorf("after a change: %v; the log has %s", err, log.text.String())
 			}
 		})
 	}
@@ -154,7 +144,7 @@ func TestDamageInPartTakesNothingElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, repo, _ := ward(t)
+			c, repo, _ := twoRepositories(t)
 			repo.Commit("other", gittest.Regular("g", "3\n"))
 			id := repo.Git("rev-parse", object)
 			if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
@@ -176,16 +166,16 @@ func TestDamageInPartTakesNothingElse(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if len(c.Quarantined()) != 0 || c.QuarantineCounts().Damages != 0 {
-				t.Errorf("it was set aside: %+v", c.QuarantineCounts())
+			if _, damages := c.QuarantineCounts(); len(c.Quarantined()) != 0 || damages != 0 {
+				t.Errorf("it was quarantined %d times", damages)
 			}
 		})
 	}
 }
 
-// A repository of which nothing can be read is set aside, and is back as soon as it is
-// mended, by a new file or in place.
-func TestARepositoryWithoutAnythingIsSetAsideUntilItIsMended(t *testing.T) {
+// TestUnreadableRepositoryIsQuarantinedUntilItIsRepaired damages a repository so that nothing of it can
+// be read, and repairs it in place.
+func TestUnreadableRepositoryIsQuarantinedUntilItIsRepaired(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]struct {
 		file string
@@ -200,7 +190,7 @@ func TestARepositoryWithoutAnythingIsSetAsideUntilItIsMended(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, repo, log := ward(t)
+			c, repo, log := twoRepositories(t)
 			repo.Git("gc", "-q")
 			names, err := filepath.Glob(filepath.Join(repo.Dir, damage.file))
 			if err != nil || len(names) != 1 {
@@ -222,7 +212,7 @@ func TestARepositoryWithoutAnythingIsSetAsideUntilItIsMended(t *testing.T) {
 				}
 			}
 			if err := resolve(t, c, "a"); !errors.Is(err, ErrQuarantined) {
-				t.Errorf("it is not set aside: %v", err)
+				t.Errorf("it is not quarantined: %v", err)
 			}
 			if r, err := c.Get("a"); err != nil || !r.Quarantined() {
 				t.Errorf("it does not say so: %v", err)
@@ -233,28 +223,33 @@ func TestARepositoryWithoutAnythingIsSetAsideUntilItIsMended(t *testing.T) {
 			if err := os.WriteFile(names[0], sound, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			await(t, c, "a")
-			if log.count("a repository is set aside") != 1 || log.count("no longer set aside") != 1 {
+			// Within one tick of the file system's clock the damage and the repair have the same time.
+			if err := os.Chtimes(names[0], time.Time{}, time.Now().Add(time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if err := resolve(t, c, "a"); err != nil {
+				t.Errorf("it is repaired, and still refused: %v", err)
+			}
+			if log.count("a repository is quarantined") != 1 || log.count("no longer quarantined") != 1 {
 				t.Errorf("the log has %s", log.text.String())
 			}
 		})
 	}
 }
 
-// A repository that is deleted while it is set aside is not found, and a new one in its
+// TestQuarantinedRepositoryMayBeDeleted checks that it is not found then, and that a new one in its
 // place is served.
-func TestWhatIsSetAsideMayGo(t *testing.T) {
+func TestQuarantinedRepositoryMayBeDeleted(t *testing.T) {
 	t.Parallel()
-	c, repo, _ := ward(t)
+	c, repo, _ := twoRepositories(t)
 	r, err := c.Get("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ward.Panicked(subject{r}, git.ErrCorrupt)
+	c.quarantine.Panicked(subject{r}, git.ErrCorrupt)
 	if err := os.RemoveAll(repo.Dir); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(250 * time.Millisecond)
 	if err := resolve(t, c, "a"); !errors.Is(err, git.ErrNotFound) {
 		t.Errorf("it is gone: %v", err)
 	}
@@ -270,14 +265,15 @@ func TestWhatIsSetAsideMayGo(t *testing.T) {
 	}
 }
 
-// Watchers are told nothing of a repository that is set aside: its refs did not change.
-func TestWhatIsSetAsideHasNoTips(t *testing.T) {
-	c, _, _ := ward(t)
+// TestQuarantinedRepositoryHasNoTips checks that watchers see no change of its refs.
+func TestQuarantinedRepositoryHasNoTips(t *testing.T) {
+	t.Parallel()
+	c, _, _ := twoRepositories(t)
 	r, err := c.Get("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ward.Panicked(subject{r}, git.ErrCorrupt)
+	c.quarantine.Panicked(subject{r}, git.ErrCorrupt)
 	if _, err := r.Tips(); !errors.Is(err, ErrQuarantined) || errors.Is(err, git.ErrNotFound) {
 		t.Errorf("Tips: %v", err)
 	}
