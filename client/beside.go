@@ -26,7 +26,7 @@ func (c *Client) Fetch(ctx context.Context, uri string) (*Download, error) {
 
 func (c *Client) besides(ctx context.Context, uri string) (reply *http.Response, err error) {
 	err = c.inSession(ctx, func(ctx context.Context, s session) error {
-		reply, err = c.reach().beside(ctx, s, uri) //nolint:bodyclose // a reply is closed by who takes it
+		reply, err = c.reach().beside(ctx, s, uri) //nolint:bodyclose // the receiver closes the reply
 		return err
 	})
 	return reply, err

@@ -118,7 +118,7 @@ func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Re
 		return c.besides(ctx, uri)
 	}
 	err = c.inSession(ctx, func(ctx context.Context, s session) error {
-		reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
+		reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // the receiver closes the reply
 		if refused, ok := errors.AsType[*Error](err); ok && refused.Status == http.StatusGone {
 			reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // likewise
 		}

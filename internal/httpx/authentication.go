@@ -154,14 +154,14 @@ func tokenOf(h http.Header) (string, error) {
 	default:
 		return "", errNoToken // an unsupported scheme
 	}
-	if token == "" || strings.ContainsFunc(token, notOfTokens) {
+	if token == "" || strings.ContainsFunc(token, isNotTokenCharacter) {
 		return "", errMalformed
 	}
 	return token, nil
 }
 
-// notOfTokens reports whether a character cannot be part of a token (RFC 6750, section 2.1).
-func notOfTokens(r rune) bool {
+// isNotTokenCharacter reports whether a character cannot be part of a token (RFC 6750, section 2.1).
+func isNotTokenCharacter(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~+/=", r)
 }
 

@@ -35,8 +35,8 @@ func ParseBase(publicURL string) (Base, error) {
 			"like https://git.example.com")
 	}
 	if !loopback.Private(u) {
-		return Base{}, fmt.Errorf("the public URL of %s must begin with https://: whoever reads a link on its way "+
-			"can use it", u.Hostname())
+		return Base{}, fmt.Errorf("the public URL of %s must begin with https://: otherwise a link could be "+
+			"read and used by others", u.Hostname())
 	}
 	host := CanonicalHost(u.Host)
 	if len(host) > maxHostBytes {

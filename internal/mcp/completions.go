@@ -19,8 +19,8 @@ const (
 	// maxCompletions is the bound of the specification.
 	maxCompletions = 100
 	// maxCompletionSteps bounds the history that one completion walks, as [git.WithSteps] counts
-	// it: about ten milliseconds of work, since clients ask at every keystroke. The bound is no
-	// time, so a busy server finds the same.
+	// it: about ten milliseconds of work, since clients ask at every keystroke. It bounds steps and
+	// not time, so a busy server takes longer and finds the same.
 	maxCompletionSteps = 100_000
 )
 

@@ -42,7 +42,7 @@ func (m Message) IsReply() bool { return m.Method == "" }
 
 // ParseMessages reads a request body: one message, or a batch of them.
 // Anything that two JSON readers could read differently is refused: duplicate
-// members, text that is not UTF-8, unpaired surrogates, a byte order mark.
+// members, invalid UTF-8, unpaired surrogates, a byte order mark.
 func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
 	switch err := checkJSON(body); {
 	case errors.Is(err, errElaborate):

@@ -179,9 +179,9 @@ func Internal(err error) *Error {
 // reported are the failures that only an operator can repair.
 var reported = []Reason{ReasonInternal, ReasonCorruptRepo, ReasonUnreadableRepo, ReasonIncompleteRepo}
 
-// isNews reports whether a failure is to be logged. Cancellations are not, nor are failures of a
+// isLogged reports whether a failure is to be logged. Cancellations are not, nor are failures of a
 // quarantined repository, which were logged when it was set aside.
-func (e *Error) isNews() bool {
+func (e *Error) isLogged() bool {
 	return slices.Contains(reported, e.Reason) && !errors.Is(e.Cause, context.Canceled) &&
 		!errors.Is(e.Cause, repos.ErrQuarantined)
 }
@@ -192,7 +192,7 @@ func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	if AccountOf(ctx).Facts().Stale {
 		failure = failure.With("mirrorStale", true)
 	}
-	if failure.isNews() {
+	if failure.isLogged() {
 		s.options.Logger.ErrorContext(ctx, "a request "+
 			"failed", "reason", failure.Reason, "uri", failure.Data["uri"], "error", failure.Cause)
 	}
