@@ -112,6 +112,7 @@ type Server struct {
 	drain    context.CancelFunc
 }
 
+// New makes a server. [Server.Serve] starts it.
 func New(options Options) *Server {
 	options.WriteTimeout = cmp.Or(options.WriteTimeout, defaultWriteTimeout)
 	options.Sockets = cmp.Or(options.Sockets, defaultSockets)

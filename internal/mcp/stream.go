@@ -33,6 +33,7 @@ type Stream struct {
 	Redirects bool
 }
 
+// Close releases the bytes and the resource.
 func (s *Stream) Close() error { return errors.Join(s.Body.Close(), s.Found.Close()) }
 
 // Stream answers a resources/stream request: with bytes in [Reply.Stream], or with a message, which

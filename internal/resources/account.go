@@ -116,6 +116,7 @@ func (a *Account) Attributes() []slog.Attr {
 	return list
 }
 
+// Stage begins a stage, which end ends.
 func (a *Account) Stage(name string) (end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

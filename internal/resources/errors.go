@@ -101,6 +101,7 @@ var failures = []struct {
 	{context.Canceled, ReasonCancelled, "The request was cancelled."},
 }
 
+// AsError translates an error of the domain for the client, and adds the URI.
 func AsError(err error, uri string) *Error { return asError(err).With("uri", uri) }
 
 func asError(err error) *Error {

@@ -57,6 +57,7 @@ func (a *Attachment) WriteTo(ctx context.Context, w io.Writer) (whole binary.Ref
 // Name returns the URI of the content, for logs.
 func (a *Attachment) Name() string { return a.found.URI }
 
+// Close releases the bytes and the resource.
 func (a *Attachment) Close() error { return errors.Join(a.body.Close(), a.found.Close()) }
 
 func checksumOf(digest []byte) *binary.Checksum {

@@ -57,6 +57,7 @@ type Tally struct {
 	size int64
 }
 
+// NewTally makes an empty tally.
 func NewTally() *Tally { return &Tally{hash: sha256.New()} }
 
 // Write implements [io.Writer]. It never fails.
