@@ -16,24 +16,23 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
-// Fetch begins to read a resource with its bytes beside the answer (the Binary
-// Transfer RFC), and where the server cannot do that, within it. [Client.Stream]
-// chooses by itself. A download that breaks is asked for anew, and goes on where it
-// was if its bytes are the same; that takes a server that says their SHA-256 before
-// them.
+// Fetch begins to read a resource with its bytes beside the answer (the Binary Transfer RFC) or, if
+// the server does not support that, within the answer. [Client.Stream] chooses by itself. A broken
+// download is requested again, and continues if its bytes are the same; that requires a server that
+// sends their SHA-256 before them.
 func (c *Client) Fetch(ctx context.Context, uri string) (*Download, error) {
 	return c.begin(ctx, source{uri: uri, beside: true}, Part{})
 }
 
 func (c *Client) besides(ctx context.Context, uri string) (reply *http.Response, err error) {
 	err = c.inSession(ctx, func(ctx context.Context, s session) error {
-		reply, err = c.reach().beside(ctx, s, uri) //nolint:bodyclose // a reply is closed by who takes it
+		reply, err = c.reach().beside(ctx, s, uri) //nolint:bodyclose // the receiver closes the reply
 		return err
 	})
 	return reply, err
 }
 
-// content is one of a resource, as resources/read tells of it.
+// content is one content in an answer to resources/read.
 type content struct {
 	URI, MIMEType string
 	Text          *string
@@ -42,7 +41,7 @@ type content struct {
 	Meta          map[string]json.RawMessage `json:"_meta"`
 }
 
-// bytes are those that stand in the message.
+// bytes returns the bytes that are in the message.
 func (c content) bytes() []byte {
 	if c.Blob == nil && c.Text != nil {
 		return []byte(*c.Text)
@@ -88,11 +87,11 @@ func (c *Client) within(uri string, result contents) (*http.Response, error) {
 // tagPrefix begins the entity tags that are made of checksums.
 const tagPrefix = `"sha256-`
 
-// isChecksum reports whether an entity tag names bytes that [Client.Fetch] gives.
+// isChecksum reports whether an entity tag names bytes from [Client.Fetch].
 func isChecksum(tag string) bool { return strings.HasPrefix(tag, tagPrefix) }
 
-// replyOf says of bytes what headers say of a download, so that what becomes of
-// them is the same.
+// replyOf presents bytes beside an answer as an HTTP reply with headers, so that both are handled
+// by the same code.
 func (c *Client) replyOf(uri string, of content, body io.ReadCloser) *http.Response {
 	header := http.Header{}
 	header.Set("Content-Type", of.MIMEType)
@@ -112,7 +111,7 @@ func reprDigest(sum binary.Checksum) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
 }
 
-// damages are the errors of this package for those of bytes beside messages.
+// damages map the errors of package binary to those of this package.
 var damages = []struct{ is, as error }{
 	{binary.ErrSize, ErrLength}, {binary.ErrSum, ErrDigest},
 	{binary.ErrReply, ErrDamaged}, {binary.ErrFrame, ErrDamaged}, {binary.ErrChunk, ErrDamaged},

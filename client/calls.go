@@ -17,17 +17,16 @@ type call struct {
 	answer chan answered // with room for it
 }
 
-// answered is the answer to a call, with the first of the streams that it names, or
-// why there is none.
+// answered is the answer to a call, with the first of the streams that it names, or an error.
 type answered struct {
 	message
 	result contents // of a call in binary mode
-	flow   *inflow  // nil where nothing follows
+	flow   *inflow  // nil without a stream
 	err    error
 }
 
-// request sends a request and waits for the answer. One that is not waited for any more
-// is cancelled. A connection over which nothing useful comes meanwhile counts as broken.
+// request sends a request and waits for the answer. If the wait ends early, the request is
+// cancelled. A connection over which nothing useful arrives meanwhile counts as broken.
 func (conn *connection) request(ctx context.Context, id int64, text []byte, beside bool) answered {
 	c := &call{id: id, ctx: ctx, beside: beside, answer: make(chan answered, 1)}
 	if err := conn.open(c); err != nil {
@@ -67,7 +66,7 @@ func (conn *connection) open(c *call) error {
 	return conn.reason(c.ctx)
 }
 
-// giveUp cancels a request whose answer may have come meanwhile.
+// giveUp cancels a request whose answer may have arrived meanwhile.
 func (conn *connection) giveUp(c *call) {
 	if conn.withdraw(c) {
 		return
@@ -77,7 +76,7 @@ func (conn *connection) giveUp(c *call) {
 	}
 }
 
-// withdraw cancels a request, and reports whether it was waited for.
+// withdraw cancels a request, and reports whether its answer was still awaited.
 func (conn *connection) withdraw(c *call) bool {
 	conn.mu.Lock()
 	_, waiting := conn.calls[c.id]
@@ -89,14 +88,13 @@ func (conn *connection) withdraw(c *call) bool {
 	return waiting
 }
 
-// cancel tells the server that an answer, or what follows it, is no longer wanted.
+// cancel tells the server that an answer, or its stream, is no longer wanted.
 func (conn *connection) cancel(id int64) {
 	conn.notify("notifications/cancelled", map[string]any{"requestId": id})
 }
 
-// pass gives a piece to its stream, and reports whether there is one. A piece without one
-// is of a stream that was given up; if it belongs to another stream, that stream misses it
-// and fails.
+// pass gives a piece to its stream, and reports whether there is one. A piece without a stream
+// belongs to an abandoned one; if its id is wrong, the right stream misses it and fails.
 func (conn *connection) pass(a arrival) bool {
 	conn.mu.Lock()
 	f := conn.streams[a.stream]
@@ -107,8 +105,8 @@ func (conn *connection) pass(a arrival) bool {
 	return f != nil
 }
 
-// follow makes the streams that an answer names. They begin right behind it. Only
-// the first is wanted.
+// follow opens the streams that an answer names, which begin right after it. Only the first is
+// wanted.
 func (conn *connection) follow(c *call, a *answered) error {
 	if err := json.Unmarshal(a.Result, &a.result); err != nil {
 		return fmt.Errorf("%w: the server's result is not understood: %w", ErrDamaged, err)
@@ -123,8 +121,7 @@ func (conn *connection) follow(c *call, a *answered) error {
 	return nil
 }
 
-// openStream makes the stream of the first content, and returns the others that the answer
-// names.
+// openStream opens the stream of the first content, and returns the others that the answer names.
 func (conn *connection) openStream(c *call, a *answered) (others []binary.Ref, err error) {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
@@ -148,7 +145,7 @@ func (conn *connection) openStream(c *call, a *answered) (others []binary.Ref, e
 
 func frame(f binary.Frame) outgoingFrame { return outgoingFrame{bytes: true, text: f.Append(nil)} }
 
-// handleMessage takes a message, and reports whether the client waited for it. Something that is no
+// handleMessage handles a message, and reports whether the client waited for it. Input that is no
 // message ends the connection.
 func (conn *connection) handleMessage(text []byte) (useful bool, err error) {
 	var m message
@@ -169,9 +166,8 @@ func (conn *connection) handleMessage(text []byte) (useful bool, err error) {
 	}
 }
 
-// answer finds the call of an answer, and reports whether there is one: a request that was
-// cancelled has none. An error without an id can only be about the one request that is
-// under way.
+// answer finds the call of an answer, and reports whether there is one: a cancelled request has
+// none. An error without an id can only be about a single request in flight.
 func (conn *connection) answer(m message) bool {
 	conn.mu.Lock()
 	var found *call
@@ -198,7 +194,7 @@ func (conn *connection) answer(m message) bool {
 	return true
 }
 
-// reply answers what the server asks for: to show that somebody is there.
+// reply answers a request of the server, which proves that the client is alive.
 func (conn *connection) reply(m message) {
 	reply := map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{}}
 	if m.Method != "ping" {
@@ -210,13 +206,14 @@ func (conn *connection) reply(m message) {
 	}
 }
 
-// What is said of streams on a pipe.
+// These notifications are about streams on a pipe.
 const (
 	eventEnd     = "notifications/binary/end"
 	eventAborted = "notifications/binary/aborted"
 )
 
-// handleNotification takes a notification, and reports whether a stream or a listener waited for it.
+// handleNotification handles a notification, and reports whether a stream or a listener waited for
+// it.
 func (conn *connection) handleNotification(m message) bool {
 	if m.Method == eventEnd || m.Method == eventAborted {
 		var about struct {

@@ -1,6 +1,5 @@
-// Package client downloads files and archives from an MCP server that has
-// resources/stream (SEP-2532), such as repomcp, reads its lists, and watches what
-// changes there.
+// Package client downloads files and archives from an MCP server that has resources/stream
+// (SEP-2532), such as repomcp, reads its lists, and watches its resources for changes.
 //
 //	c, err := client.Connect(ctx, "https://git.example.com/mcp", client.Options{Authorization: "Bearer …"})
 //
@@ -11,40 +10,38 @@
 // [Open] takes the URL of a plain download, or a link, in place of both.
 //
 // Promises:
-//   - The three ways of delivery look the same: bytes in the reply, a downloadUrl,
-//     and a redirect to where the bytes are kept. So do the generations of the
-//     protocol: 2026-07-28, and those with sessions since 2025-03-26.
-//   - Credentials go to the origin of the server that the client was given and to
-//     no other, whatever it answers; only origins that Options name are followed
-//     to; and from https no step leads to plain http.
-//   - A download that breaks goes on at the byte, wherever the server, or another
-//     with the same content, still names the same bytes ([RFC 9110], strong ETag).
-//   - A download that stays broken, is shorter or longer than announced, or whose
-//     bytes are not those of the Repr-Digest that the server sends, ends with an
-//     error and never with io.EOF. So does one of which neither length nor digest is
-//     known, also when a proxy on the way makes a clean end of a break: the server is
-//     asked then ([ErrNotVerified]).
-//   - Downloads are not held in memory, and all that waits ends with its context.
-//     No goroutine is left behind.
+//   - The three ways of delivery look the same: bytes in the reply, a downloadUrl, and a redirect
+//     to where the bytes are kept. So do the generations of the protocol: 2026-07-28, and those
+//     with sessions since 2025-03-26.
+//   - Credentials go only to the origin of the server that the client was given, whatever it
+//     answers; only origins that Options names are followed; and no step leads from https to plain
+//     http.
+//   - A broken download is resumed at the byte where it broke, if the server, or another one with
+//     the same content, still names the same bytes ([RFC 9110], strong ETag).
+//   - A download that stays broken, is shorter or longer than announced, or whose bytes do not
+//     match the server's Repr-Digest, ends with an error and never with io.EOF. So does a download
+//     with neither length nor digest, even if a proxy turned a break into a clean end: the client
+//     then asks the server ([ErrNotVerified]).
+//   - Downloads are not held in memory, and every wait ends with its context. No goroutine is left
+//     behind.
 //
 // # Transports
 //
 // [Connect] takes the address of an endpoint over HTTP (https://…/mcp), over WebSocket
-// (wss://…/ws), or a command that serves over its standard streams (stdio:…). The
-// bytes of a download come in the first of these ways that the server has:
+// (wss://…/ws), or a command that serves over its standard streams (stdio:…). The bytes of a
+// download come in the first of these ways that the server supports:
 //
-//   - over HTTP by resources/stream, which has parts and can go on after a break;
-//     else beside the answer of resources/read, as parts of the reply;
-//   - over WebSocket from the downloadUrl of resources/stream, where that may be
-//     followed and can be reached; else beside the answer, in binary frames;
+//   - over HTTP by resources/stream, which has ranges and can resume; else beside the answer of
+//     resources/read, as parts of the reply;
+//   - over WebSocket from the downloadUrl of resources/stream, if the client may follow it and can
+//     reach it; else beside the answer, in binary frames;
 //   - over stdio beside the answer, in chunks;
-//   - and everywhere else in the answer, as base64, as large as the server allows.
+//   - and otherwise in the answer, as base64, as large as the server allows.
 //
-// [Client.Fetch] leaves resources/stream out. What is beside an answer is read with a
-// window of 256 KiB in memory. A download that nobody reads holds up nothing else over
-// HTTP and WebSocket. A pipe has one order: over stdio everything waits for it, answers
-// too, until it is read or closed. A WebSocket that breaks is opened again, a program
-// that has ended is not started again.
+// [Client.Fetch] skips resources/stream. Bytes beside an answer are buffered in a window of 256
+// KiB. An unread download delays nothing else over HTTP and WebSocket. A pipe is sequential: over
+// stdio everything, including answers, waits until the download is read or closed. A broken
+// WebSocket is opened again; a program that has ended is not started again.
 //
 // A Client may be used by many goroutines, a Download by one.
 //
@@ -65,76 +62,75 @@ import (
 )
 
 const (
-	// defaultPoll is a compromise between what is new and what is asked in vain.
+	// defaultPoll is a compromise between fresh states and futile requests.
 	defaultPoll = 30 * time.Second
-	// defaultIdle is three heartbeats of the usual event stream, and longer than a
-	// server takes to find the next bytes.
+	// defaultIdle is three heartbeats of a usual event stream, and longer than a server takes to
+	// find the next bytes.
 	defaultIdle = 90 * time.Second
-	// defaultRetries wait for some seconds in all, which is as long as a server takes
-	// to be replaced.
+	// defaultRetries wait for some seconds altogether, about as long as a server takes to be
+	// replaced.
 	defaultRetries = 6
 )
 
 // Options of a Client.
 type Options struct {
-	// HTTP sends requests; nil means http.DefaultClient. Its CheckRedirect is not
-	// asked: redirects are followed here. A Timeout would break long downloads.
+	// HTTP sends requests; nil means http.DefaultClient. Its CheckRedirect is not used: the client
+	// follows redirects itself. A Timeout would break long downloads.
 	HTTP *http.Client
-	// Authorization is sent to the server as the header of that name, if any.
+	// Authorization is sent to the server as the Authorization header, if not "".
 	Authorization string
-	// MaxStreamSize is the largest download that is taken, in bytes; 0 means any.
-	// The server is told, and what is larger all the same is broken off.
+	// MaxStreamSize is the largest accepted download, in bytes; 0 means any. The server is told,
+	// and a larger download is aborted.
 	MaxStreamSize int64
-	// Origins are those that the server may lead to besides its own, by a
-	// downloadUrl or a redirect, such as https://archives.example.com.
+	// Origins are those to which the server may lead besides its own, by a downloadUrl or a
+	// redirect, such as https://archives.example.com.
 	Origins []string
-	// Protocol is the revision of MCP to speak, such as 2025-11-25; "" is the newest
-	// that both know. [New] speaks 2026-07-28.
+	// Protocol is the revision of MCP, such as 2025-11-25; "" is the newest that both sides
+	// support. [New] uses 2026-07-28.
 	Protocol string
-	// Retries is how often in a row an operation is tried again that failed for reasons
-	// that pass, with growing pauses; 0 means 6, less means never. A download is one
-	// operation, and each byte that comes begins the count anew.
+	// Retries is how often in a row an operation is repeated after temporary failures, with growing
+	// pauses; 0 means 6, a negative number never. A download is one operation, and each received
+	// byte restarts the count.
 	Retries int
-	// Retrying, if any, is told what failed, before it is tried again.
+	// Retrying, if not nil, gets each failure before the retry.
 	Retrying func(error)
-	// Idle is for how long a reply may give nothing, its first byte included, before
-	// its connection counts as broken; 0 means 90 s. Events may be as rare as that. While
-	// an answer is waited for, nothing else counts: no comments, notifications or pings.
+	// Idle is how long a reply may send nothing, its first byte included, before its connection
+	// counts as broken; 0 means 90 s. Events may be as rare as that. While an answer is awaited,
+	// comments, notifications and pings do not count.
 	Idle time.Duration
-	// Poll is the time between two looks of Watch where no server tells of changes;
-	// 0 means 30 s.
+	// Poll is the interval of Watch if the server sends no notifications of changes; 0 means 30 s.
 	Poll time.Duration
-	// Command is the program that "stdio:" starts, with its arguments; nil where the
-	// endpoint names it.
+	// Command is the program that "stdio:" starts, with its arguments; nil if the endpoint names
+	// it.
 	Command []string
-	// Pipe is what "stdio:" speaks over in place of a program: Read has what the server
-	// writes. It is closed with the client.
+	// Pipe replaces the program of "stdio:": Read returns the server's output. It is closed with
+	// the client.
 	Pipe io.ReadWriteCloser
 }
 
 // Client is a server to download from.
 type Client struct {
-	server  *url.URL // or where HTTP would be beside a WebSocket
+	server  *url.URL // or the origin for HTTP beside a WebSocket
 	http    *http.Client
 	options Options
 	origins []*url.URL
 	retries int
-	idle    time.Duration // for which a reply may give nothing
-	ack     time.Duration // within which a stream of events begins
+	idle    time.Duration // how long a reply may send nothing
+	ack     time.Duration // how long an event stream may take to begin
 	ids     atomic.Int64  // of messages
 
 	mu        sync.Mutex
 	transport transport
-	session   session // that requests belong to
+	session   session // used by requests
 	closed    bool
 }
 
-// session is what was agreed on with the server. In 2026-07-28 that is nothing
-// but the revision.
+// session is the result of the negotiation with the server. In 2026-07-28 that is only the
+// revision.
 type session struct{ protocol, id string }
 
-// New makes a client of the MCP endpoint at server, as [Connect] does, without
-// asking it: it must speak 2026-07-28. That saves a round trip.
+// New makes a client of the MCP endpoint at server, like [Connect], but without a negotiation,
+// which saves a round trip: the server must support 2026-07-28.
 func New(server string, o Options) (*Client, error) {
 	e, err := parseEndpoint(server, o)
 	if err != nil {

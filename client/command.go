@@ -14,22 +14,20 @@ import (
 
 const (
 	schemeStdio = "stdio:"
-	// grace is how long a program may take to end once its input has. Then it is
-	// killed.
+	// grace is how long a program may take to end after the end of its input. Then it is killed.
 	grace = 5 * time.Second
-	// lastWords and lastLines bound the end of what a program wrote to its standard error,
-	// which is told when it fails.
+	// lastWords and lastLines bound the end of a program's standard error that a failure reports.
 	lastWords = 4 << 10
 	lastLines = 10
 )
 
-// errOver says that a server is gone for good: it is not started again, since what
-// it was asked before could be lost on it.
+// errOver says that the server's program has ended. It is not started again, since the state of
+// earlier requests could be lost.
 var errOver = errors.New("the server's program has ended")
 
-// splitCommand splits the command of a stdio endpoint into its words, which spaces
-// separate. What stands between two quotes of one kind, " or ', belongs to a word as
-// it is. There is nothing else: no escapes, variables, patterns or operators.
+// splitCommand splits the command of a stdio endpoint at spaces. Two quotes of one kind, " or ',
+// make everything between them part of one word. There are no escapes, variables, patterns or
+// operators.
 func splitCommand(text string) (words []string, err error) {
 	var word strings.Builder
 	begun, quote := false, rune(0)
@@ -59,10 +57,10 @@ func splitCommand(text string) (words []string, err error) {
 	return words, nil
 }
 
-// startCommand starts a program that serves over its standard streams. It outlives
-// ctx, which is that of the first request.
+// startCommand starts a program that serves over its standard streams. The program outlives ctx,
+// which is that of the first request.
 func startCommand(words []string) (carrier, error) {
-	program := exec.CommandContext(context.Background(), words[0], words[1:]...) //nolint:gosec // the caller's choice
+	program := exec.CommandContext(context.Background(), words[0], words[1:]...) //nolint:gosec // chosen by the caller
 	program.WaitDelay = grace
 	said := &tail{most: lastWords}
 	program.Stderr = said
@@ -80,7 +78,7 @@ func startCommand(words []string) (carrier, error) {
 	return newPipe(out, in, func(reason error) error {
 		_ = in.Close() // the program may have ended
 		if !errors.Is(reason, io.ErrUnexpectedEOF) {
-			_ = out.Close() // likewise: what it still writes is not wanted
+			_ = out.Close() // likewise; further output is not wanted
 		}
 		timer := time.AfterFunc(grace, func() { _ = program.Process.Kill() }) // likewise
 		ended := program.Wait()
@@ -99,7 +97,7 @@ func startCommand(words []string) (carrier, error) {
 	}), nil
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of its input.
 type tail struct {
 	most int
 	mu   sync.Mutex

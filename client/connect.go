@@ -11,38 +11,37 @@ import (
 )
 
 const (
-	// stateless is the revision of the protocol that knows no sessions.
+	// stateless is the revision of the protocol without sessions.
 	stateless = "2026-07-28"
 
 	methodDiscover   = "server/discover"
 	methodInitialize = "initialize"
-	// methodInitialized is the one notification that is sent.
+	// methodInitialized is the only notification that the client sends by itself.
 	methodInitialized = "notifications/initialized"
 
 	metaPrefix = "io.modelcontextprotocol/"
-	// extensionStream repeats resourceStreaming where libraries between that know
-	// only the fields of MCP let it pass.
+	// extensionStream repeats resourceStreaming for libraries that pass only MCP's own fields.
 	extensionStream = "io.github.repomcp/resource-stream"
-	// extensionBinary repeats binaryTransfer likewise.
+	// extensionBinary repeats binaryTransfer for the same reason.
 	extensionBinary = "io.github.repomcp/binary-transfer"
 	headerSession   = "Mcp-Session-Id"
 )
 
-// clientInfo is for the log of the server.
+// clientInfo is for the server's log.
 var clientInfo = map[string]any{"name": "repomcp-client", "version": "1"}
 
 // withSessions are the revisions with sessions, newest first.
 var withSessions = []string{"2025-11-25", "2025-06-18", "2025-03-26"}
 
-// Connect makes a client of the MCP endpoint at server and agrees with it on a
-// revision of the protocol. server is an http or https URL, a ws or wss URL, or
-// "stdio:" with a command behind it that starts the server:
+// Connect makes a client of the MCP endpoint at server and negotiates a revision of the protocol.
+// server is an http or https URL, a ws or wss URL, or "stdio:" with a command that starts the
+// server:
 //
 //	stdio:repomcp stdio --root '/srv/our git'
 //
-// No shell reads the command: spaces separate its words, what stands between two
-// quotes of one kind (" or ') belongs to a word as it is, and nothing else has a
-// meaning. Close ends the connection and the program.
+// No shell reads the command: spaces separate its words, two quotes of one kind (" or ') make
+// everything between them part of one word, and nothing else has a special meaning. Close ends the
+// connection and the program.
 func Connect(ctx context.Context, server string, o Options) (*Client, error) {
 	c, err := New(server, o)
 	if err != nil {
@@ -56,11 +55,11 @@ func Connect(ctx context.Context, server string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Protocol is the revision of MCP that is spoken.
+// Protocol is the revision of MCP in use.
 func (c *Client) Protocol() string { return c.current().protocol }
 
-// negotiate prefers the revision without sessions. A server that does not know
-// it does not know the question either.
+// negotiate prefers the revision without sessions. A server without that revision does not know the
+// request either.
 func (c *Client) negotiate(ctx context.Context) (session, error) {
 	if slices.Contains(withSessions, c.options.Protocol) {
 		return c.initialize(ctx)
@@ -82,7 +81,7 @@ func (c *Client) negotiate(ctx context.Context) (session, error) {
 	}
 }
 
-// initialized is the result of initialize, as far as it matters here.
+// initialized has the members of the result of initialize that are used here.
 type initialized struct {
 	ProtocolVersion string `json:"protocolVersion"`
 }
@@ -119,8 +118,8 @@ func (c *Client) current() session {
 	return c.session
 }
 
-// inSession does something in the current session, and once more in a new one
-// when the server has forgotten it. Both are one attempt.
+// inSession runs do in the current session, and once more in a new one if the server has forgotten
+// it. Both count as one attempt.
 func (c *Client) inSession(ctx context.Context, do func(context.Context, session) error) error {
 	return c.retry(ctx, func(ctx context.Context) error {
 		s := c.current()
@@ -137,7 +136,7 @@ func (c *Client) inSession(ctx context.Context, do func(context.Context, session
 	})
 }
 
-// renew replaces a session that is lost, unless another goroutine has done so.
+// renew replaces a lost session, unless another goroutine has done so.
 func (c *Client) renew(ctx context.Context, lost session) (session, error) {
 	if s := c.current(); s != lost {
 		return s, nil
@@ -152,7 +151,7 @@ func (c *Client) renew(ctx context.Context, lost session) (session, error) {
 	return begun, nil
 }
 
-// capabilities are what the client can take. They are said twice.
+// capabilities are those of the client, each declared in two places.
 func (c *Client) capabilities() map[string]any {
 	streaming, beside := map[string]any{}, map[string]any{"supported": true}
 	if most := c.options.MaxStreamSize; most > 0 {
@@ -164,7 +163,7 @@ func (c *Client) capabilities() map[string]any {
 	}
 }
 
-// with adds to params what every message says in 2026-07-28.
+// with adds to params the members of every message of 2026-07-28.
 func (c *Client) with(params map[string]any) map[string]any {
 	full := map[string]any{"_meta": map[string]any{
 		metaPrefix + "protocolVersion": stateless, metaPrefix + "clientCapabilities": c.capabilities(),

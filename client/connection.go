@@ -13,40 +13,39 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
-// connection is one connection to a server. It carries messages both ways, and streams of
-// bytes beside them. It is dialed when it is first needed, and ends once; all that waits
-// for something of it gets the reason. [Client.reach] replaces one that has ended. It
-// implements [transport].
+// connection is one connection to a server. It carries messages both ways, and streams of bytes
+// beside them. It is dialed on first use, and ends once; everything that waits for it gets the
+// error. [Client.reach] replaces a connection that has ended. It implements [transport].
 type connection struct {
 	c        *Client
 	dial     func(ctx context.Context) (carrier, error)
 	once     bool          // a program is not started again
 	turn     chan struct{} // held while the connection is dialed, greeted or closed
-	previous *connection   // that this one replaces; nil once it is dialed
+	previous *connection   // the connection that this one replaces; nil once this one is dialed
 
 	carrier carrier     // nil before it is dialed
 	greeted atomic.Bool // initialize was answered
 	running sync.WaitGroup
-	end     context.CancelFunc // of what runs beside
-	silence silence            // of what is received
-	wake    chan struct{}      // something is to be sent
+	end     context.CancelFunc // of the helper goroutines
+	silence silence            // since useful input
+	wake    chan struct{}      // there is something to send
 	done    chan struct{}      // closed when the connection is over
 
 	mu        sync.Mutex
-	over      bool // the end has begun
+	over      bool // closing has begun
 	err       error
 	outbox    []outgoingFrame
-	unsent    int // bytes of the outbox, and of what is being sent
+	unsent    int // bytes of the outbox, and of the frame being sent
 	calls     map[int64]*call
 	streams   map[binary.StreamID]*inflow
 	listeners map[*listener]struct{}
-	watched   map[string]int // subscriptions by URI, of sessions
+	watched   map[string]int // subscriptions by URI, with sessions
 }
 
-// noReply stands for the reply of HTTP where an answer came without one.
+// noReply is the HTTP reply of an answer that came without one.
 var noReply = &http.Response{}
 
-// errClosed ends what was under way when the client was closed.
+// errClosed ends everything in flight when the client is closed.
 var errClosed = errors.New("the client was closed")
 
 func newConnection(c *Client, once bool, dial func(context.Context) (carrier, error)) *connection {
@@ -58,8 +57,7 @@ func newConnection(c *Client, once bool, dial func(context.Context) (carrier, er
 	}
 }
 
-// connect dials the connection unless that was done, and begins the session that a message
-// belongs to.
+// connect dials the connection unless that was done, and begins the session of a message.
 func (conn *connection) connect(ctx context.Context, s session) error {
 	select {
 	case conn.turn <- struct{}{}:
@@ -105,7 +103,7 @@ func (conn *connection) start(c carrier) {
 	})
 }
 
-// greet begins the session again that was lost with another connection.
+// greet begins anew the session that was lost with another connection.
 func (conn *connection) greet(ctx context.Context, s session) error {
 	m := outgoing{methodInitialize, conn.c.greeting(s.protocol)}
 	text, id := conn.c.encode(session{}, m)
@@ -135,7 +133,7 @@ func (conn *connection) close() error {
 	return nil
 }
 
-// fail ends the connection; nil is the caller's wish. The first reason counts.
+// fail ends the connection; nil means that the caller wants it. The first reason counts.
 func (conn *connection) fail(reason error) {
 	conn.mu.Lock()
 	first := !conn.over
@@ -173,7 +171,7 @@ func (conn *connection) isOver() bool {
 	return conn.over
 }
 
-// reason waits until it is known why the connection is over, which is soon.
+// reason waits until the reason for the end of the connection is known, which is soon.
 func (conn *connection) reason(ctx context.Context) error {
 	select {
 	case <-conn.done:
@@ -183,8 +181,8 @@ func (conn *connection) reason(ctx context.Context) error {
 	}
 }
 
-// post has something sent, and does not wait. A server that reads nothing while maxUnsent
-// bytes wait for it loses the connection.
+// post queues a frame and does not wait. If maxUnsent bytes are waiting because the server does not
+// read, the connection ends.
 func (conn *connection) post(o outgoingFrame) {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
@@ -192,7 +190,7 @@ func (conn *connection) post(o outgoingFrame) {
 		return
 	}
 	if conn.unsent += len(o.text); conn.unsent > maxUnsent {
-		// Not here: the caller may hold the lock of a stream, which fail takes.
+		// A new goroutine, since the caller may hold the lock of a stream, which fail takes.
 		conn.running.Go(func() { conn.fail(errUnread) })
 		return
 	}
@@ -200,7 +198,7 @@ func (conn *connection) post(o outgoingFrame) {
 	signal(conn.wake)
 }
 
-// signal wakes the goroutine that waits, or that will wait next.
+// signal wakes the goroutine that waits on c, or the next one that will.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -249,7 +247,7 @@ func (conn *connection) receiveAll() {
 			err = useless.add(len(a.message) + len(a.data) + 1)
 		}
 		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // of what must not end
+			err = io.ErrUnexpectedEOF // the input must not end
 		}
 		if err != nil {
 			conn.fail(damaged(err))
@@ -260,7 +258,7 @@ func (conn *connection) receiveAll() {
 
 func (conn *connection) notify(method string, params map[string]any) {
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
-	if err == nil { // it is of texts and numbers
+	if err == nil { // it consists of strings and numbers
 		conn.post(outgoingFrame{text: text})
 	}
 }
@@ -269,7 +267,7 @@ func (conn *connection) notify(method string, params map[string]any) {
 func (conn *connection) send(ctx context.Context, s session, m outgoing, beside bool) (answered, error) {
 	session := s
 	if m.isNotification() {
-		session.protocol = "" // it is a part of the greeting
+		session.protocol = "" // it is part of the handshake
 	}
 	if err := conn.connect(ctx, session); err != nil {
 		return answered{}, fmt.Errorf("%s: %w", m.operation(), err)
@@ -297,8 +295,8 @@ func (conn *connection) exchange(ctx context.Context, s session, m outgoing, res
 	return nil, a.outcome(noReply, m.operation(), result)
 }
 
-// stream asks for an address to download from, where there is HTTP beside the
-// connection. If there is none that can be used, the bytes come over the connection.
+// stream asks for a download URL, if there is HTTP beside the connection. Without a usable URL the
+// bytes come over the connection.
 func (conn *connection) stream(ctx context.Context, s session, uri string, p part) (*http.Response, error) {
 	if conn.once {
 		return conn.beside(ctx, s, uri)
@@ -306,7 +304,7 @@ func (conn *connection) stream(ctx context.Context, s session, uri string, p par
 	var result struct{ DownloadURL string }
 	_, err := conn.exchange(ctx, s, outgoing{methodStream, map[string]any{"uri": uri}}, &result)
 	if _, isAnswer := errors.AsType[*Error](err); err != nil && !isAnswer {
-		return nil, err // the connection, which would carry the bytes as well
+		return nil, err // of the connection, which would carry the bytes as well
 	}
 	if result.DownloadURL != "" {
 		reply, failure := conn.c.openDownloadURL(ctx, result.DownloadURL, uri, p)

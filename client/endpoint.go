@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// endpoint is where a server is, and how to get there.
+// endpoint is the address of a server.
 type endpoint struct {
-	at      *url.URL // for HTTP, or what is beside a WebSocket
-	socket  *url.URL // nil where it is none
+	at      *url.URL // for HTTP, or for HTTP beside a WebSocket
+	socket  *url.URL // nil without a WebSocket
 	command []string
 	pipe    io.ReadWriteCloser
 }
@@ -53,11 +53,11 @@ func parseCommand(text string, o Options) (endpoint, error) {
 		return endpoint{}, errors.New("name the command that starts the server behind stdio:, such as " +
 			`"stdio:repomcp stdio --root DIR", or one of the options Command and Pipe`)
 	}
-	// Nothing is beside it: an origin that no address has.
+	// There is no HTTP beside it: no URL has this origin.
 	return endpoint{at: &url.URL{Scheme: "stdio"}, command: words, pipe: o.Pipe}, nil
 }
 
-// transport makes that of a client. Nothing is sent yet.
+// transport makes the transport of a client. It sends nothing yet.
 func (e endpoint) transport(c *Client) transport {
 	switch {
 	case e.socket != nil:

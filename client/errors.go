@@ -18,42 +18,40 @@ import (
 	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
-// What a program can tell apart. Whatever the server refused is an [Error].
+// Callers can distinguish these errors. Every refusal of the server is an [Error].
 var (
-	// ErrNetwork is what kept a request from the server, or a reply from the
-	// client, after all attempts.
+	// ErrNetwork says that a request did not reach the server, or the reply did not reach the
+	// client, in any attempt.
 	ErrNetwork = errors.New("the connection failed")
-	// ErrTooLarge is returned for a download of more bytes than Options.MaxStreamSize,
-	// and where the server refuses one for its size.
+	// ErrTooLarge says that a download has more bytes than Options.MaxStreamSize, or that the
+	// server refuses it for its size.
 	ErrTooLarge = errors.New("the download is larger than MaxStreamSize")
-	// ErrDamaged is returned for bytes that cannot be those of the server, and for messages
-	// that are none of the protocol, or too large for it.
+	// ErrDamaged says that bytes cannot be the server's, or that messages violate the protocol or
+	// its limits.
 	ErrDamaged = errors.New("what the server sends is damaged")
-	// ErrDigest is returned at the end of a download whose bytes are not those that
-	// the server announced. It is an ErrDamaged.
+	// ErrDigest is returned at the end of a download whose bytes do not match the announced digest.
+	// It is an ErrDamaged.
 	ErrDigest = fmt.Errorf("%w: the bytes are not those of the server's Repr-Digest: download again", ErrDamaged)
-	// ErrLength is returned for more or fewer bytes than announced. It is an
-	// ErrDamaged.
+	// ErrLength says that there were more or fewer bytes than announced. It is an ErrDamaged.
 	ErrLength = fmt.Errorf("%w: the server announced another length: download again", ErrDamaged)
-	// ErrNotVerified is returned at the end of a download, when all that came was handed
-	// out and nothing tells whether it is all: neither its length nor its digest came, or
-	// could be asked for, and its form does not say where it ends. Some proxies make such
-	// an end of a connection that broke.
+	// ErrNotVerified is returned at the end of a download when all received bytes were returned and
+	// nothing proves that they are all: neither their length nor their digest was sent or could be
+	// requested, and their format does not mark its end. Some proxies end a broken connection like
+	// this.
 	ErrNotVerified = errors.New("the download is not verified: nothing tells whether it is whole")
-	// ErrNotResumed is returned for a download that broke after its first byte and
-	// whose rest cannot be had: of bytes without a strong ETag, or that are other
-	// ones by now.
+	// ErrNotResumed says that a download broke after its first byte and cannot be resumed: its
+	// bytes have no strong ETag, or have changed.
 	ErrNotResumed = errors.New("the download broke and cannot go on where it was: begin again")
-	// ErrInsecure is returned when an https server leads to plain http.
+	// ErrInsecure says that an https server leads to plain http.
 	ErrInsecure = errors.New("the https server leads to plain http, where anyone could read along")
-	// ErrOrigin is returned when the server leads to an origin that is neither its
-	// own nor one of [Options].Origins. The error is an [OriginError].
+	// ErrOrigin says that the server leads to an origin that is neither its own nor one of
+	// [Options].Origins. The error is an [OriginError].
 	ErrOrigin = errors.New("the server leads to another origin")
 )
 
 // OriginError is the [ErrOrigin] of a downloadUrl or a redirect.
 type OriginError struct {
-	Origin string // that is led to, such as https://archives.example.com
+	Origin string // of the target, such as https://archives.example.com
 }
 
 func (e *OriginError) Error() string {
@@ -72,16 +70,16 @@ const (
 	reasonBusy     = "busy"
 )
 
-// Error is what the server said instead of what it was asked for.
+// Error is an error reply of the server.
 type Error struct {
-	Operation string // what was asked for, such as "resources/stream repo://…"
+	Operation string // the request, such as "resources/stream repo://…"
 	Status    int    // of HTTP
-	Code      int    // of JSON-RPC, 0 where there is none
-	Reason    string // for programs, such as "not_found" or "full_needed"; "" where there is none
+	Code      int    // of JSON-RPC, 0 without one
+	Reason    string // for programs, such as "not_found" or "full_needed"; or ""
 	Message   string // for people
 
-	after     time.Duration // that the server wants to be left alone for
-	transient bool          // whatever the status says
+	after     time.Duration // pause that the server asks for
+	transient bool          // retry, whatever the status
 }
 
 func (e *Error) Error() string {
@@ -91,29 +89,29 @@ func (e *Error) Error() string {
 	return e.Operation + ": " + e.Message
 }
 
-// Is makes what the server finds too large an [ErrTooLarge].
+// Is makes a server's refusal for size match [ErrTooLarge].
 func (e *Error) Is(target error) bool { return target == ErrTooLarge && e.Code == codeTooLarge }
 
-// NotFound reports whether the server says that there is no such thing.
+// NotFound reports whether the server says that the resource does not exist.
 func (e *Error) NotFound() bool { return e.Reason == reasonNotFound || e.Code == codeNotFound }
 
-// Busy reports whether the same request may succeed in a while.
+// Busy reports whether the same request may succeed later.
 func (e *Error) Busy() bool {
 	return e.transient || slices.Contains(transientStatuses, e.Status) || e.Reason == reasonBusy
 }
 
-// Unauthorized reports whether the server wants credentials, or other ones.
+// Unauthorized reports whether the server wants other credentials, or any.
 func (e *Error) Unauthorized() bool { return e.Status == http.StatusUnauthorized }
 
 var transientStatuses = []int{
 	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
-// denying are the statuses that another revision of the protocol does not mend.
+// denying are the statuses that no other revision of the protocol would avoid.
 var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, transientStatuses...)
 
-// again waits before another attempt of an operation. It returns an error when there is to
-// be none: what failed, or that ctx has ended.
+// again waits before another attempt of an operation. It returns an error if there must be none:
+// the failure, or that of ctx.
 func (c *Client) again(ctx context.Context, failures *retry.Failures, failure error) error {
 	if !isTransient(failure) || failures.Count() >= c.retries {
 		return failure
@@ -136,8 +134,8 @@ func (c *Client) wait(ctx context.Context, failures *retry.Failures, failure err
 	return failures.Wait(ctx, least, retry.MostPause)
 }
 
-// retry makes attempts of an operation. Within an attempt of an outer one it makes one: the
-// outer operation decides.
+// retry makes attempts of an operation. Within an attempt of an outer operation it makes only one,
+// since the outer operation decides about retries.
 func (c *Client) retry(ctx context.Context, attempt func(context.Context) error) error {
 	if retry.InAttempt(ctx) {
 		return attempt(ctx)
@@ -150,7 +148,7 @@ func (c *Client) retry(ctx context.Context, attempt func(context.Context) error)
 	return err
 }
 
-// persist makes attempts until one succeeds, or there is to be no other.
+// persist makes attempts until one succeeds, or no other is allowed.
 func (c *Client) persist(ctx context.Context, failures *retry.Failures, attempt func() error) error {
 	for {
 		err := attempt()
@@ -163,7 +161,7 @@ func (c *Client) persist(ctx context.Context, failures *retry.Failures, attempt 
 	}
 }
 
-// isTransient reports whether the same request may succeed in a while.
+// isTransient reports whether the same request may succeed later.
 func isTransient(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Busy()
@@ -172,28 +170,27 @@ func isTransient(err error) bool {
 	return errors.Is(err, ErrNetwork) && !untrusted && !errors.Is(err, errOver)
 }
 
-// refused reports whether the server answered with an error that is not about who
-// asks or how busy it is: it may know another way.
+// refused reports whether the server answered with an error that is about neither credentials nor
+// load: it may support another method.
 func refused(err error) bool {
 	refused, ok := errors.AsType[*Error](err)
 	return ok && !slices.Contains(denying, refused.Status)
 }
 
-// failed is the error of a connection that broke while a reply was read, unless
-// the caller broke it.
+// failed returns the error of a connection that broke while a reply was read, or the error of ctx.
 func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, ErrNetwork), errors.Is(err, ErrDamaged): // what others have found
+	case errors.Is(err, ErrNetwork), errors.Is(err, ErrDamaged): // already classified
 		return err
-	case errors.Is(err, io.EOF): // of what must not end
+	case errors.Is(err, io.EOF): // the input must not end
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("%w: %w", ErrNetwork, err)
 }
 
-// refusal is the error of a reply that is no message: a line of text.
+// refusal is the error of a reply that is no message: a line of plain text.
 func refusal(reply *http.Response, operation string) error {
 	defer func() { _ = reply.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
@@ -206,12 +203,12 @@ func refusal(reply *http.Response, operation string) error {
 	}
 }
 
-// isUnreadable tells what no message for people has, such as the bytes of a download.
+// isUnreadable reports characters that no message for people has, such as those of binary content.
 func isUnreadable(c rune) bool {
 	return c == utf8.RuneError || unicode.IsControl(c) && !strings.ContainsRune("\r\n\t", c)
 }
 
-// retryAfter is the pause that a reply asks for, in the form of seconds.
+// retryAfter is the pause that a reply asks for, in seconds.
 func retryAfter(reply *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(reply.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {

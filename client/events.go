@@ -8,12 +8,12 @@ import (
 	"io"
 )
 
-// events waits for the next message of a stream of them.
+// events returns the next message of an event stream.
 type events func() (message, error)
 
-// newEvents reads an event stream (HTML, server-sent events). Comments, which only show
-// that the server is there, and events that are no messages are passed over, as long as
-// they are no flood. progress is called for pieces of long lines.
+// newEvents reads an event stream (HTML, server-sent events). It skips comments, which only show
+// that the server is alive, and events that are no messages, unless they are a flood. progress is
+// called for pieces of long lines.
 func newEvents(r io.Reader, progress func()) events {
 	in, useless := bufio.NewReaderSize(r, stepBytes), chatter{}
 	return func() (m message, err error) {

@@ -13,26 +13,26 @@ import (
 	"math"
 )
 
-// formTail is how much of the end of an archive is kept: the end of a zip with the longest
+// formTail is how many bytes at the end of an archive are kept: the end of a zip with the longest
 // comment, or the index of an xz of some thousand blocks.
 const formTail = 96 << 10
 
-// form watches bytes whose length and digest are unknown, and tells by the form of an
-// archive whether they are whole: of tar, tar.gz, zip and xz. A zstd file may end behind
-// each of its frames, so that its own form is no proof. A nil form knows nothing.
+// form watches bytes whose length and digest are unknown, and decides by the format of an archive
+// whether they are complete: tar, tar.gz, zip and xz. A zstd file may end after each of its frames,
+// so its format proves nothing. A nil form proves nothing.
 type form struct {
 	ctx   context.Context // of the download
 	total int64
 	magic []byte // the first bytes
-	tail  []byte // the last ones, formTail at least
+	tail  []byte // the last bytes, at least formTail
 
-	// What is no zip and no xz is read as a tar, plain or in gzip, while it comes.
+	// Other formats than zip and xz are read as a tar, plain or in gzip, while they arrive.
 	tar *io.PipeWriter // nil before the first byte
-	end chan struct{}  // closed when it was read
-	err error          // by then
+	end chan struct{}  // closed when tar was read
+	err error          // set before end is closed
 }
 
-// see takes the bytes that came.
+// see takes received bytes.
 func (f *form) see(p []byte) {
 	if f == nil || len(p) == 0 {
 		return
@@ -49,17 +49,17 @@ func (f *form) see(p []byte) {
 		go func() {
 			defer leave()
 			f.err = readTar(in)
-			_, _ = io.Copy(io.Discard, in) // what is no tar must not hold up the download
+			_, _ = io.Copy(io.Discard, in) // other content must not block the download
 			close(f.end)
 		}()
 	}
 	_, _ = f.tar.Write(p) // it never fails
 }
 
-// close ends what watches.
+// close ends the goroutine that reads the bytes.
 func (f *form) close() { f.finish(io.ErrClosedPipe) }
 
-// finish says how the bytes ended, nil for well, and waits for what reads them.
+// finish says how the bytes ended, nil for well, and waits for the goroutine that reads them.
 func (f *form) finish(err error) {
 	if f != nil && f.tar != nil {
 		_ = f.tar.CloseWithError(err) // it never fails
@@ -67,7 +67,7 @@ func (f *form) finish(err error) {
 	}
 }
 
-// isWhole reports whether the bytes are an archive, to its end.
+// isWhole reports whether the bytes are a complete archive.
 func (f *form) isWhole() bool {
 	switch {
 	case f == nil || f.tar == nil:
@@ -87,11 +87,11 @@ const (
 	magicXZ   = "\xfd7zXZ\x00"
 )
 
-// errForm says that bytes are no tar, or not all of one.
+// errForm says that bytes are no tar, or an incomplete one.
 var errForm = errors.New("it is no whole tar")
 
-// readTar reads a tar, plain or in gzip, with the two blocks that end it and the zeros
-// that fill its last record.
+// readTar reads a tar, plain or in gzip, with the two blocks that end it and the zeros that pad its
+// last record.
 func readTar(in io.Reader) error {
 	packed := &counter{Reader: in}
 	front := bufio.NewReader(packed)
@@ -114,7 +114,7 @@ func readTar(in io.Reader) error {
 	if plain.ended { // before the two blocks
 		return errForm
 	}
-	const record = 20 * 512 // that programs fill, or leave out
+	const record = 20 * 512 // some programs pad to it
 	end := plain.bytes
 	for block := make([]byte, 4<<10); ; {
 		n, err := plain.Read(block)
@@ -131,17 +131,17 @@ func readTar(in io.Reader) error {
 	}
 }
 
-// counter counts what is read, and bounds how much comes of a packed byte.
+// counter counts the bytes that are read, and bounds the compression ratio.
 type counter struct {
 	io.Reader
-	packed *counter // nil where nothing is unpacked
+	packed *counter // nil without compression
 	bytes  int64
-	ended  bool // more was asked for than there is
+	ended  bool // a read found no more bytes
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	const (
-		mostRatio = 200 // beyond what files of a repository have
+		mostRatio = 200 // more than files of a repository reach
 		ratioFrom = 64 << 20
 	)
 	n, err := c.Reader.Read(p)
@@ -153,8 +153,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isWholeZip looks at the end of the central directory (APPNOTE, 4.3.14 to 4.3.16), which
-// says where the directory begins and how long it is.
+// isWholeZip checks the end of the central directory (APPNOTE, 4.3.14 to 4.3.16), which says where
+// the directory begins and how long it is.
 func isWholeZip(tail []byte, total int64) bool {
 	const (
 		recordBytes, locatorBytes = 22, 20
@@ -180,8 +180,8 @@ func isWholeZip(tail []byte, total int64) bool {
 	return directory+size == uint64(begin)
 }
 
-// isWholeXZ adds up the blocks of the index (the .xz file format, 2.1.2 and 4), which is
-// behind the last of them. A file of several streams is not known to be whole.
+// isWholeXZ adds up the blocks in the index (the .xz file format, 2.1.2 and 4), which follows the
+// last block. A file of several streams is not recognised as complete.
 func isWholeXZ(tail []byte, total int64) bool {
 	const header, footer = 12, 12
 	if len(tail) < footer || !bytes.HasSuffix(tail, []byte("YZ")) {

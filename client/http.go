@@ -13,13 +13,12 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
-// overHTTP sends each message in a request of its own. It implements [transport].
+// overHTTP sends each message in a separate request. It implements [transport].
 type overHTTP struct{ c *Client }
 
 func (h overHTTP) close() error { return nil }
 
-// post sends a message with headers of its own, and asks for a part of the bytes that it
-// leads to.
+// post sends a message with additional headers. p is the part of the bytes that is wanted.
 func (h overHTTP) post(ctx context.Context, s session, m outgoing, p part, header map[string]string) (
 	reply *http.Response, id int64, err error,
 ) {
@@ -72,8 +71,8 @@ func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*h
 	return h.c.openDownloadURL(ctx, result.DownloadURL, uri, p)
 }
 
-// openDownloadURL follows a downloadUrl. One that is relative is beside the endpoint. What the server
-// fails to give there may be had by another one (SEP-2532).
+// openDownloadURL follows a downloadUrl. A relative one is resolved against the endpoint. If the
+// server fails to deliver there, another downloadUrl may work (SEP-2532).
 func (c *Client) openDownloadURL(ctx context.Context, to, uri string, p part) (*http.Response, error) {
 	operation := "download of " + uri
 	address, err := c.server.Parse(to)
@@ -105,8 +104,8 @@ func (h overHTTP) beside(ctx context.Context, s session, uri string) (*http.Resp
 	return h.c.within(uri, result)
 }
 
-// listen has changes told of by a reply that lasts. A session of its own has no other
-// stream, and what is subscribed to ends with it.
+// listen opens an event stream, as a long-lived reply. It has its own session, since a session has
+// only one stream; subscriptions end with it.
 func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, error) {
 	s := h.c.current()
 	if s.protocol == stateless {
@@ -140,8 +139,7 @@ func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, e
 	return newEvents(patient(reply), func() {}), s, nil
 }
 
-// patient is the body of a stream of events, which may be silent for longer than a
-// download.
+// patient is the body of an event stream, which may be silent for longer than a download.
 func patient(reply *http.Response) io.Reader {
 	if body, ok := reply.Body.(*idleTimeoutBody); ok {
 		body.idle = max(body.idle, defaultIdle)
@@ -149,8 +147,8 @@ func patient(reply *http.Response) io.Reader {
 	return reply.Body
 }
 
-// parts reads the message of a reply of several parts, up to the bytes of the first
-// content. It closes what is no such reply.
+// parts reads the message of a multipart reply, up to the bytes of the first content. It closes any
+// other reply.
 func (h overHTTP) parts(ctx context.Context, reply *http.Response, id int64, uri string) (*http.Response, error) {
 	body, first, err := firstPart(reply, id, uri)
 	if err == nil {
@@ -205,20 +203,20 @@ func firstPart(reply *http.Response, id int64, uri string) (_ *partBody, first c
 	return &partBody{stream: stream, parts: parts, closer: reply.Body}, first, err
 }
 
-// partBody is the stream of a reply of parts. It ends when the reply has: a stream
-// whose reply is cut off behind it may be one that the server gave up.
+// partBody is a stream of a multipart reply. It ends when the reply does: a stream whose reply is
+// truncated after it may have been aborted by the server.
 type partBody struct {
 	stream  *binary.ReplyStream
 	parts   *binary.ReplyReader
 	closer  io.Closer
-	trailer http.Header // that gets the SHA-256
+	trailer http.Header // receives the SHA-256
 }
 
 func (b *partBody) Read(p []byte) (int, error) {
 	n, err := b.stream.Read(p)
 	if errors.Is(err, io.EOF) {
 		if _, behind := b.parts.Next(); behind != nil {
-			err = behind // io.EOF where the reply is whole
+			err = behind // io.EOF for a complete reply
 		}
 		if sum := b.stream.Checksum; sum != nil {
 			b.trailer.Set("Repr-Digest", reprDigest(*sum))

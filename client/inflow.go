@@ -13,30 +13,30 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
-// window is how many bytes of a stream wait for who reads them. Over WebSocket it
-// is what servers begin with.
+// window is how many bytes of a stream are buffered for the reader. It is the initial credit of
+// servers over WebSocket.
 const window = 256 << 10
 
-// inflow is a stream of bytes that comes beside messages. The connection puts in
-// what comes, and one reader takes it out: io.EOF follows the last byte only when the
-// number of bytes is the one that was said, and then end has the SHA-256.
+// inflow is a stream of bytes that comes beside messages. The connection puts bytes in, and one
+// reader takes them out: io.EOF follows the last byte only if the number of bytes is the announced
+// one; end then has the SHA-256.
 type inflow struct {
 	conn     *connection
 	call     *call
 	declared binary.Ref
-	frames   bool   // over WebSocket; on a pipe there are chunks
-	sequence uint32 // of the frame that comes next
+	frames   bool   // over WebSocket; a pipe has chunks
+	sequence uint32 // of the next frame
 
 	mu      sync.Mutex
 	held    *bytes.Buffer
 	came    int64
-	over    bool        // on a pipe: all came, but what is to be said of it
-	end     *binary.Ref // what was said at the end
+	over    bool        // on a pipe: all bytes came, the final notification is missing
+	end     *binary.Ref // the final size and checksum
 	err     error       // nil while more may come
 	changed chan struct{}
 	room    chan struct{}
 
-	// Of frames to the server; guarded by mu as well.
+	// These are about frames to the server; guarded by mu as well.
 	taken int64 // bytes since the last credit
 	sent  uint32
 }
@@ -48,7 +48,7 @@ func newInflow(conn *connection, c *call, declared binary.Ref) *inflow {
 	}
 	return &inflow{
 		conn: conn, call: c, declared: declared, frames: conn.carrier.mode() == binary.ModeFrames,
-		held:    bytes.NewBuffer(make([]byte, 0, 2*size)), // what is read makes room only there
+		held:    bytes.NewBuffer(make([]byte, 0, 2*size)), // reads free space only there
 		changed: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 }
@@ -71,15 +71,14 @@ func (f *inflow) take(a arrival) {
 		f.stop(gaveUp(string(a.data)))
 	case a.kind == binary.KindEnd || a.kind == binary.KindAbort:
 		f.mu.Lock()
-		f.over = true // a message says how
+		f.over = true // a message says how it ended
 		f.mu.Unlock()
 	default:
 		f.stop(fmt.Errorf("%w: a frame that servers do not send", ErrDamaged))
 	}
 }
 
-// put adds bytes. Over WebSocket there is room for what the server may send; on a
-// pipe all waits until there is.
+// put adds bytes. Over WebSocket the credit guarantees room; on a pipe put waits for room.
 func (f *inflow) put(data []byte) {
 	for {
 		n, err := f.store(data)
@@ -95,8 +94,8 @@ func (f *inflow) put(data []byte) {
 	}
 }
 
-// waitForRoom holds the pipe up until the caller has read something, or has closed the
-// download. It is false where the connection is over.
+// waitForRoom blocks the pipe until the caller has read something, or has closed the download. It
+// returns false if the connection is over.
 func (f *inflow) waitForRoom() bool {
 	f.conn.silence.hold()
 	defer f.conn.silence.free()
@@ -129,7 +128,7 @@ func (f *inflow) store(data []byte) (n int, err error) {
 	return n, nil
 }
 
-// close ends the stream with what was said of it.
+// close ends the stream with its final size and checksum.
 func (f *inflow) close(end binary.Ref) {
 	f.mu.Lock()
 	came, early := f.came, !f.frames && f.declared.Ends() && !f.over
@@ -146,7 +145,7 @@ func (f *inflow) close(end binary.Ref) {
 	}
 }
 
-// stop ends a stream that is not whole, here and at the server.
+// stop ends an incomplete stream, here and at the server.
 func (f *inflow) stop(err error) {
 	if f.conn.forget(f) {
 		f.cancel()
@@ -154,7 +153,7 @@ func (f *inflow) stop(err error) {
 	f.finish(err)
 }
 
-// finish tells the reader how the stream ended. The first time counts.
+// finish tells the reader how the stream ended. The first call counts.
 func (f *inflow) finish(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,8 +164,7 @@ func (f *inflow) finish(err error) {
 	signal(f.room)
 }
 
-// forget lets go of a stream; what comes of it is passed over from now on. It
-// reports whether it was known.
+// forget removes a stream; its further pieces are ignored. It reports whether the stream was known.
 func (conn *connection) forget(f *inflow) bool {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
@@ -177,7 +175,7 @@ func (conn *connection) forget(f *inflow) bool {
 	return known
 }
 
-// cancel tells the server that no more is wanted.
+// cancel tells the server that no more bytes are wanted.
 func (f *inflow) cancel() {
 	if !f.frames {
 		f.conn.cancel(f.call.id)
@@ -202,7 +200,7 @@ func (f *inflow) Read(p []byte) (int, error) {
 	}
 }
 
-// load takes what is there, and grants the server as much again.
+// load takes buffered bytes, and grants the server as many.
 func (f *inflow) load(p []byte) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -219,8 +217,8 @@ func (f *inflow) load(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// await waits for something to come. Time counts only while the caller reads, and no other
-// download holds the pipe up.
+// await waits for input. The timeout runs only while the caller reads, and no other download blocks
+// the pipe.
 func (f *inflow) await() error {
 	for begun := time.Now(); ; {
 		left := f.conn.c.idle - f.conn.silence.lasts(begun, false)
@@ -240,14 +238,14 @@ func (f *inflow) await() error {
 	}
 }
 
-// Close gives up what has not come yet.
+// Close abandons the rest of the stream.
 func (f *inflow) Close() error {
 	f.stop(fs.ErrClosed)
 	return nil
 }
 
-// flowBody is the body of a reply whose bytes come over a connection. Its SHA-256 is
-// behind it, as a trailer.
+// flowBody is the body of a reply whose bytes come over a connection. Its SHA-256 follows as a
+// trailer.
 type flowBody struct {
 	*inflow
 	trailer http.Header

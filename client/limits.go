@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// maxMessage bounds a message, and all that comes in reply to one.
+	// maxMessage bounds a message, and all input in reply to one.
 	maxMessage = binary.MaxMessageBytes
-	// stepBytes of a message show that it is on its way: at least so many have to come
-	// within Options.Idle.
+	// stepBytes of a message prove progress: at least so many have to arrive within Options.Idle.
 	stepBytes = 4 << 10
-	// maxChatter bounds the bytes of no use that may come within chatterTime. Heartbeats
-	// take some of them, and a stream that was given up some hundred kilobytes.
+	// maxChatter bounds the useless bytes within chatterTime. Heartbeats take some of them, and an
+	// abandoned stream some hundred kilobytes.
 	maxChatter = 4 << 20
-	// maxUnsent bounds the bytes that wait until the server reads them: its own requests
-	// make the client answer, and requests that were given up are cancelled.
+	// maxUnsent bounds the bytes that wait until the server reads them: answers to its own
+	// requests, and cancellations of abandoned requests.
 	maxUnsent   = 4 << 20
 	chatterTime = time.Minute
 )
@@ -32,7 +31,7 @@ var (
 	errChatter = fmt.Errorf("%w: more than %d bytes in a minute that are of no use", ErrDamaged, maxChatter)
 )
 
-// chatter counts bytes that are of no use.
+// chatter counts useless bytes.
 type chatter struct {
 	since time.Time
 	bytes int
@@ -48,8 +47,8 @@ func (c *chatter) add(n int) error {
 	return nil
 }
 
-// nextLine reads a line of at most maxMessage bytes, without its end. It calls progress
-// for each piece of one that is longer than the buffer.
+// nextLine reads a line of at most maxMessage bytes, without its end. It calls progress for each
+// piece of a line that is longer than the buffer.
 func nextLine(in *bufio.Reader, progress func()) (line []byte, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')
@@ -74,7 +73,7 @@ func nextLine(in *bufio.Reader, progress func()) (line []byte, err error) {
 	}
 }
 
-// capped fails where more comes than is left.
+// capped fails if there are more bytes than left.
 type capped struct {
 	io.Reader
 	left int64
@@ -88,7 +87,7 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// steps calls progress for so many bytes each.
+// steps calls progress once per stepBytes bytes.
 type steps struct {
 	io.Reader
 	progress func()
@@ -104,16 +103,16 @@ func (s *steps) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silence is the time in which nothing useful comes over a connection. Time in which the
-// client does not read does not count.
+// silence is the time without useful input over a connection. Time in which the client does not
+// read does not count.
 type silence struct {
 	mu    sync.Mutex
-	from  time.Time // when something useful came
-	freed time.Time // when the last hold ended
+	from  time.Time // the last useful input
+	freed time.Time // the end of the last hold
 	held  bool
 }
 
-// end notes that something useful came.
+// end notes useful input.
 func (s *silence) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +132,8 @@ func (s *silence) free() {
 	s.held, s.freed = false, time.Now()
 }
 
-// lasts is how long the silence has lasted since a time, not counting what was before the
-// end of a hold. With anything set, whatever was useful to any request has ended it.
+// lasts is how long the silence has lasted since a time, not counting time before the end of a
+// hold. With anything set, input that was useful to any request ends it.
 func (s *silence) lasts(since time.Time, anything bool) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,18 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// queued is how many events wait for a loop over states.
+// queued is how many events wait for a Watch loop.
 const queued = 64
 
-// listener takes the notifications of a connection for one loop.
+// listener receives the notifications of a connection for one loop.
 type listener struct {
-	only   string // the subscription that it is about; "": all
+	only   string // the subscription whose notifications it wants; "": all
 	queue  chan message
 	lost   atomic.Bool   // some did not fit into the queue
-	answer chan answered // of a request that lasts as long as the subscription; nil where there is none
+	answer chan answered // of a request that lasts as long as the subscription; or nil
 }
 
-// put adds a notification, if it is one that is listened for. It does not wait.
+// put adds a notification if the listener wants it. It does not wait.
 func (l *listener) put(m message) bool {
 	if l.only != "" && subscriptionOf(m) != l.only {
 		return false
@@ -36,12 +36,12 @@ func subscriptionOf(m message) string {
 	var params struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
-	_ = json.Unmarshal(m.Params, &params) // what has none is of no subscription
+	_ = json.Unmarshal(m.Params, &params) // a notification without meta belongs to no subscription
 	return string(params.Meta[metaPrefix+"subscriptionId"])
 }
 
-// next waits for a notification, or the answer that ends the subscription. For those that
-// were lost there is one that says nothing but that something has changed.
+// next waits for a notification, or the answer that ends the subscription. Lost notifications are
+// replaced by one that only says that something has changed.
 func (l *listener) next(ctx context.Context, conn *connection) (message, error) {
 	if l.lost.Swap(false) {
 		return message{Method: eventUpdated}, nil
@@ -63,7 +63,7 @@ func (l *listener) next(ctx context.Context, conn *connection) (message, error) 
 	}
 }
 
-// attach makes a listener of the connection until ctx ends.
+// attach adds a listener to the connection until ctx ends.
 func (conn *connection) attach(ctx context.Context, l *listener, end func()) events {
 	l.queue = make(chan message, queued)
 	conn.mu.Lock()
@@ -78,8 +78,8 @@ func (conn *connection) attach(ctx context.Context, l *listener, end func()) eve
 	return func() (message, error) { return l.next(ctx, conn) }
 }
 
-// listen implements [transport]. The session is that of the connection, so that what is
-// watched twice is told of until nobody watches it.
+// listen implements [transport]. It uses the connection's session, so a resource that two loops
+// watch is unsubscribed when the last of them ends.
 func (conn *connection) listen(ctx context.Context, uris []string) (events, session, error) {
 	s := conn.c.current()
 	if err := conn.connect(ctx, s); err != nil {
@@ -105,7 +105,7 @@ func (conn *connection) listen(ctx context.Context, uris []string) (events, sess
 	return next, s, nil
 }
 
-// watch counts the loops over a resource in a session, and returns how many there are.
+// watch changes the number of loops over a resource in a session, and returns it.
 func (conn *connection) watch(uri string, more int) int {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
@@ -113,8 +113,8 @@ func (conn *connection) watch(uri string, more int) int {
 	return conn.watched[uri]
 }
 
-// unsubscribe ends what the last loop over a resource has begun. Nobody waits for
-// the answer.
+// unsubscribe ends the subscription of the last loop over a resource. It does not wait for the
+// answer.
 func (conn *connection) unsubscribe(s session, uri string) {
 	if conn.watch(uri, -1) == 0 {
 		text, _ := conn.c.encode(s, outgoing{methodUnsubscribe, map[string]any{"uri": uri}})

@@ -16,12 +16,12 @@ const (
 	typeJSON   = "application/json"
 	typeEvents = "text/event-stream"
 
-	// maxRefusal bounds the words of an error: a storage's may be a page.
+	// maxRefusal bounds the message of an error: object storage may send a page.
 	maxRefusal = 4 << 10
 )
 
-// ask sends a message in a session until there is an answer, and reads it. It
-// returns the headers of the answer. A notification has no result.
+// ask sends a message in a session, with retries, and reads the answer. It returns the headers of
+// the answer. A notification has no result.
 func (c *Client) ask(ctx context.Context, s session, method string, params map[string]any, result any) (
 	header http.Header, err error,
 ) {
@@ -32,7 +32,7 @@ func (c *Client) ask(ctx context.Context, s session, method string, params map[s
 	return header, err
 }
 
-// encode writes a message, whose answer is found by the id.
+// encode encodes a message, and returns the id of its answer.
 func (c *Client) encode(s session, m outgoing) (text []byte, id int64) {
 	id = c.ids.Add(1)
 	fields := map[string]any{"jsonrpc": "2.0", "method": m.method, "id": id}
@@ -44,7 +44,7 @@ func (c *Client) encode(s session, m outgoing) (text []byte, id int64) {
 	if m.isNotification() {
 		delete(fields, "id")
 	}
-	text, _ = json.Marshal(fields) // of texts and numbers it never fails
+	text, _ = json.Marshal(fields) // strings and numbers never fail
 	return text, id
 }
 
@@ -66,7 +66,7 @@ func (c *Client) request(ctx context.Context, s session, method string, body []b
 	return request, nil
 }
 
-// headerText is a text as 2026-07-28 has it in headers.
+// headerText encodes a string for a header, as 2026-07-28 defines it.
 func headerText(text string) string {
 	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
@@ -79,13 +79,13 @@ func isKind(reply *http.Response, kind string) bool {
 	return err == nil && got == kind
 }
 
-// isMessage says whether a reply of the endpoint is JSON-RPC. A JSON file is
-// streamed under another type.
+// isMessage reports whether a reply of the endpoint is JSON-RPC. A JSON file is streamed under
+// another type.
 func isMessage(reply *http.Response) bool {
 	return isKind(reply, typeJSON) || isKind(reply, typeEvents)
 }
 
-// message is what a server sends: an answer, or a notification.
+// message is a message of the server: an answer, or a notification.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -98,8 +98,8 @@ type message struct {
 	} `json:"error"`
 }
 
-// answers says whether a message is the answer to the one with an id. An error
-// may leave the id out.
+// answers reports whether a message is the answer to the request with an id. An error may omit the
+// id.
 func (m *message) answers(id int64) bool {
 	unnamed := m.Error != nil && (m.ID == nil || string(m.ID) == "null")
 	return m.Method == "" && (unnamed || string(m.ID) == fmt.Sprint(id))
@@ -116,15 +116,14 @@ func (m *message) outcome(reply *http.Response, operation string, result any) er
 		return nil
 	}
 	var data struct{ Reason string }
-	_ = json.Unmarshal(m.Error.Data, &data) // of other servers it may be anything
+	_ = json.Unmarshal(m.Error.Data, &data) // other servers may send anything
 	return &Error{
 		Operation: operation, Status: reply.StatusCode, Code: m.Error.Code, Reason: data.Reason,
 		Message: clipped(m.Error.Message), after: retryAfter(reply),
 	}
 }
 
-// clipped is a message for people as far as they read, with its length where that is not
-// all.
+// clipped shortens a message for people, and adds the length of a shortened one.
 func clipped(message string) string {
 	if len(message) <= maxRefusal {
 		return message
@@ -132,8 +131,7 @@ func clipped(message string) string {
 	return strings.ToValidUTF8(message[:maxRefusal], "") + fmt.Sprintf("… (%d bytes)", len(message))
 }
 
-// readResult reads the answer to a message to its end: one JSON text, or events of
-// which one is it.
+// readResult reads the answer to a message to its end: a JSON object, or events that contain one.
 func readResult(ctx context.Context, reply *http.Response, id int64, operation string, result any) error {
 	defer func() { _ = reply.Body.Close() }()
 	var answer message

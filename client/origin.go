@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// maxRedirects is net/http's.
+// maxRedirects is net/http's limit.
 const maxRedirects = 10
 
-// redirects are the statuses that are followed. SEP-2532 means all of them as the
-// way to the bytes: none is to send the message itself to the other place.
+// redirects are the statuses that are followed. SEP-2532 uses all of them to lead to the bytes:
+// none of them resends the message to the other place.
 var redirects = []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
-// send follows redirects by GET, and those of a HEAD by HEAD, and sends credentials to
-// the server's own origin only. Requests for bytes ask for a part; a message has none.
+// send follows redirects by GET, and those of a HEAD by HEAD, and sends credentials only to the
+// server's own origin. Requests for bytes may ask for a part; a message does not.
 func (c *Client) send(request *http.Request, p part) (*http.Response, error) {
 	caller := request.Context()
 	ctx, cancel := context.WithCancelCause(caller)
 	timer := time.AfterFunc(c.idle, func() { cancel(errIdle) })
 	reply, err := c.follow(request.WithContext(ctx), p)
-	if !timer.Stop() && err == nil { // it is too late for this one
+	if !timer.Stop() && err == nil { // the timer has cancelled this one
 		_ = reply.Body.Close()
 		err = context.Canceled
 	}
@@ -74,15 +74,15 @@ func (c *Client) follow(request *http.Request, p part) (*http.Response, error) {
 	return nil, fmt.Errorf("%w: it redirects without end", ErrDamaged)
 }
 
-// The digest of a download is worth more than its length, where a server has not
-// both (RFC 9530): without it nothing tells bytes that were changed on their way.
+// A download's digest is more useful than its length if a server cannot send both (RFC 9530): only
+// the digest detects modified bytes.
 const (
 	headerWanted = "Want-Repr-Digest"
 	wantedDigest = "sha-256=10"
 )
 
-// getting is a request for bytes. They are to come as they are: net/http would
-// have them compressed on the way, and their length and digest would be lost.
+// getting makes a request for unencoded bytes: net/http would request compression, and their length
+// and digest would be lost.
 func (c *Client) getting(ctx context.Context, from *url.URL) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
 	if err != nil {
@@ -93,8 +93,8 @@ func (c *Client) getting(ctx context.Context, from *url.URL) (*http.Request, err
 	return request, nil
 }
 
-// identify gives a request the credentials that its origin may see. A link can be
-// bound to the session that asked for it.
+// identify adds the credentials that the request's origin may see. A link can be bound to the
+// session that asked for it.
 func (c *Client) identify(request *http.Request) {
 	if !sameOrigin(request.URL, c.server) {
 		request.Header.Del(headerSession)
@@ -118,8 +118,8 @@ func (c *Client) sender(to *url.URL) *http.Client {
 	return &bare
 }
 
-// withoutURL takes the address out of an error of net/http: that of a link, or of
-// a redirect, lets whoever reads it download.
+// withoutURL removes the URL from an error of net/http: the URL of a link or a redirect gives
+// access to the download.
 func withoutURL(err error) error {
 	if of, ok := errors.AsType[*url.Error](err); ok {
 		return of.Err
@@ -127,8 +127,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// trusts refuses the step from https to plain http, and to origins that nobody
-// has named.
+// trusts refuses a step from https to plain http, and to an origin that is not listed.
 func (c *Client) trusts(to *url.URL) error {
 	if c.server.Scheme == "https" && to.Scheme != "https" {
 		return ErrInsecure
@@ -150,21 +149,21 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// errIdle ends a reply whose connection is there and gives nothing.
+// errIdle ends a reply of a connection that is open and sends nothing.
 var errIdle = errors.New("nothing came for too long")
 
-// idleTimeoutBody is a body that fails when nothing comes for a while. Only the time in
-// which somebody reads counts.
+// idleTimeoutBody is a body that fails when nothing arrives for a while. Only time during reads
+// counts.
 type idleTimeoutBody struct {
 	io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	idle   time.Duration
-	since  time.Time // when something useful came; zero where all that comes is
+	since  time.Time // of the last useful input; zero if all input is useful
 }
 
-// expectProgress has the body of a reply fail when nothing useful comes for a while. The function
-// that it returns notes what is.
+// expectProgress makes the body of a reply fail when nothing useful arrives for a while. useful
+// notes useful input.
 func expectProgress(reply *http.Response) (useful func()) {
 	body, ok := reply.Body.(*idleTimeoutBody)
 	if !ok {

@@ -11,12 +11,11 @@ import (
 
 const (
 	methodRead = "resources/read"
-	// metaNext is the URI of the page that follows that of a list.
+	// metaNext is the URI of the following page of a list.
 	metaNext = "io.github.repomcp/next"
 )
 
-// Content is a resource as resources/read returns it: small, and of a list no more
-// than a page.
+// Content is a resource as resources/read returns it: small, and at most one page of a list.
 type Content struct {
 	URI      string
 	MIMEType string
@@ -24,8 +23,8 @@ type Content struct {
 	Meta     map[string]json.RawMessage // _meta of MCP
 }
 
-// Read reads the first content of a resource; servers of files have one. What is
-// large is refused with [ErrTooLarge]: [Client.Stream] it.
+// Read reads the first content of a resource; file servers send only one. A large resource is
+// refused with [ErrTooLarge]: [Client.Stream] it.
 func (c *Client) Read(ctx context.Context, uri string) (*Content, error) {
 	var result contents
 	if err := c.inSession(ctx, func(ctx context.Context, s session) error {
@@ -51,23 +50,23 @@ func (c *Content) next() string {
 	return uri
 }
 
-// Entry is a repository, a ref, or what a folder has.
+// Entry is a repository, a ref, or an entry of a folder.
 type Entry struct {
 	Name   string `json:"name"`
 	URI    string `json:"uri"`
 	Type   string `json:"type"`   // such as "branch", "tag", "file" or "directory"
-	Mode   string `json:"mode"`   // git's, of what a folder has
-	ID     string `json:"id"`     // of the object, of what a folder has
+	Mode   string `json:"mode"`   // git's, of an entry of a folder
+	ID     string `json:"id"`     // of the object, for an entry of a folder
 	Commit string `json:"commit"` // of a ref
-	Size   int64  `json:"size"`   // of a file; -1 where there is none
+	Size   int64  `json:"size"`   // of a file; -1 if unknown
 }
 
-// ErrNoList is returned for a resource that has no entries.
+// ErrNoList says that a resource has no entries.
 var ErrNoList = errors.New("the resource is no list of repositories, refs or files")
 
-// List yields the entries of a list: of repo://, repo://{repo}/refs, or a folder
-// such as repo://{repo}/contents. It asks for a page when the one before is used
-// up. An error is the last that it yields, such as [ErrNoList].
+// List yields the entries of a list: of repo://, repo://{repo}/refs, or a folder such as
+// repo://{repo}/contents. It requests a page when the previous one is used up. An error, such as
+// [ErrNoList], ends the iteration.
 func (c *Client) List(ctx context.Context, uri string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for uri != "" {

@@ -16,14 +16,13 @@ import (
 	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
-// part of the bytes that is asked for: what begins at from. Its tag names all of
-// them.
+// part is the requested part of the bytes: those from position from on. tag names the whole.
 type part struct {
 	from int64
 	tag  string
 }
 
-// ask puts the part into the headers of a request; all is asked for without any.
+// ask adds the part to the headers of a request; without them the whole is requested.
 func (p part) ask(h http.Header) {
 	if p.from > 0 {
 		h.Set("Range", fmt.Sprintf("bytes=%d-", p.from))
@@ -31,24 +30,24 @@ func (p part) ask(h http.Header) {
 	}
 }
 
-// body is that of a download, whichever replies it comes in. It ends only when it is
-// known to be whole: see [body.end].
+// body is the body of a download, over all its replies. It ends only when the download is proved
+// complete: see [body.end].
 type body struct {
 	source
-	ctx context.Context // of the call that began the download, for attempts
+	ctx context.Context // of the call that began the download, used for retries
 	c   *Client
 	d   *Download
 
 	reply    *http.Response
 	sum      hash.Hash
-	read     int64           // bytes that were handed out
+	read     int64           // bytes that Read returned
 	size     int64           // of the whole, or -1
-	tag      string          // names the bytes, or "": they cannot be gone on with
-	digest   string          // SHA-256, or "" while it is not known
-	form     *form           // that tells where the bytes end, where nothing else may; or nil
-	failures *retry.Failures // in a row, from the first request on
-	broken   error           // what the connection gave behind its last byte
-	err      error           // what every further Read returns
+	tag      string          // names the bytes, or "" if they cannot be resumed
+	digest   string          // SHA-256, or "" while unknown
+	form     *form           // recognises the end of the bytes if nothing else can; or nil
+	failures *retry.Failures // in a row, since the first request
+	broken   error           // the error after the connection's last byte
+	err      error           // returned by every further Read
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -59,7 +58,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next reads from whichever reply there is.
+// next reads from the present reply.
 func (b *body) next(p []byte) (int, error) {
 	for b.err == nil {
 		if b.broken != nil {
@@ -75,7 +74,7 @@ func (b *body) next(p []byte) (int, error) {
 	return 0, b.err
 }
 
-// count hands out bytes, and no more than are wanted and were announced.
+// count returns bytes to the caller, at most as many as are wanted and announced.
 func (b *body) count(p []byte) (int, error) {
 	n, most := int64(len(p)), b.c.options.MaxStreamSize
 	if most > 0 && b.read+n > most {
@@ -90,7 +89,7 @@ func (b *body) count(p []byte) (int, error) {
 	return int(n), b.err
 }
 
-// Close ends the download wherever it is.
+// Close ends the download in any state.
 func (b *body) Close() error {
 	if b.err == nil {
 		b.err = fmt.Errorf("%s: %w", b.operation(), fs.ErrClosed)
@@ -99,8 +98,7 @@ func (b *body) Close() error {
 	return b.reply.Body.Close()
 }
 
-// mend goes on after the end of a reply, which may be that of the download: then
-// it returns io.EOF.
+// mend continues after the end of a reply. If that was the end of the download, it returns io.EOF.
 func (b *body) mend(broken error) error {
 	if errors.Is(broken, io.EOF) {
 		if broken = b.end(); !errors.Is(broken, io.ErrUnexpectedEOF) && !isTransient(broken) {
@@ -126,11 +124,11 @@ func (b *body) mend(broken error) error {
 	}
 }
 
-// reopen finds a reply that goes on where the bytes end that were handed out. It
-// tries what costs the server least first.
+// reopen finds a reply that continues the returned bytes. It tries the cheapest request for the
+// server first.
 func (b *body) reopen() error {
 	if b.read == 0 {
-		// Nothing was handed out: whatever there is now is as good.
+		// No byte was returned yet, so any version of the content will do.
 		reply, err := b.whole()
 		if err != nil {
 			return err
@@ -138,8 +136,7 @@ func (b *body) reopen() error {
 		b.d.Size, b.size, b.digest = -1, -1, ""
 		return b.take(reply)
 	}
-	// The part begins one byte early: so it is never empty, even where nothing but
-	// the end was lost.
+	// The part begins one byte early, so it is never empty, even if only the end was lost.
 	want := part{b.read - 1, b.tag}
 	var failure error
 	for _, at := range b.places() {
@@ -165,13 +162,13 @@ func (b *body) reopen() error {
 	return fmt.Errorf("%w: %w", ErrNotResumed, failure)
 }
 
-// place is an address of the bytes, with the entity tag that they have there.
+// place is a URL of the bytes, with their entity tag there.
 type place struct {
 	address *url.URL
 	tag     string
 }
 
-// places are all addresses that are known.
+// places are all known URLs.
 func (b *body) places() (list []place) {
 	for _, at := range []place{{b.permalink, b.tag}, {b.address, b.addressTag}} {
 		if at.address != nil {
@@ -181,7 +178,7 @@ func (b *body) places() (list []place) {
 	return list
 }
 
-// whole asks for the bytes from the first one on.
+// whole requests the bytes from the first one on.
 func (b *body) whole() (*http.Response, error) {
 	if b.beside {
 		return b.c.besides(b.ctx, b.uri)
@@ -192,7 +189,7 @@ func (b *body) whole() (*http.Response, error) {
 	return b.c.get(b.ctx, b.address, b.operation(), part{})
 }
 
-// pinned is the URI of the bytes for ever, where the server has said it.
+// pinned is the immutable URI of the bytes, if the server has named it.
 func (b *body) pinned() string {
 	if b.d.Commit != "" {
 		return b.d.URI
@@ -200,8 +197,7 @@ func (b *body) pinned() string {
 	return b.uri
 }
 
-// take makes a reply the one that is read from. It closes one that has other
-// bytes.
+// take makes a reply the present one. It closes a reply with other bytes.
 func (b *body) take(reply *http.Response) error {
 	err := b.fits(reply)
 	if err != nil {
@@ -212,8 +208,8 @@ func (b *body) take(reply *http.Response) error {
 	return nil
 }
 
-// fits checks that a reply has the same bytes as those before it, and reads it up
-// to the first that is not there yet.
+// fits checks that a reply has the same bytes as those before it, and skips those that were already
+// returned.
 func (b *body) fits(reply *http.Response) error {
 	first, size, err := extentOf(reply)
 	if err != nil {
@@ -237,7 +233,7 @@ func (b *body) fits(reply *http.Response) error {
 	return nil
 }
 
-// learn notes what a reply says of the bytes and of where they are.
+// learn notes what a reply says about the bytes and their location.
 func (b *body) learn(reply *http.Response, tag string, size int64) {
 	if size >= 0 {
 		b.d.Size, b.size = size, size
@@ -250,7 +246,7 @@ func (b *body) learn(reply *http.Response, tag string, size int64) {
 		if b.size < 0 && b.digest == "" && tag == "" {
 			b.form = &form{ctx: b.ctx}
 		}
-	} else if b.d.MIMEType == "" { // of the rest of a part
+	} else if b.d.MIMEType == "" { // the rest of a part
 		b.d.describe(reply.Header, b.uri)
 	}
 	from := reply.Request
@@ -262,18 +258,17 @@ func (b *body) learn(reply *http.Response, tag string, size int64) {
 	case err == nil && link.Host != "" && b.c.trusts(link) == nil:
 		b.permalink = link
 	case err == nil && link.Path != "":
-		// A server behind a proxy need not know its own address.
+		// A server behind a proxy may not know its own address.
 		link.Scheme, link.Host = b.c.server.Scheme, b.c.server.Host
 		b.permalink = link
 	case !sameOrigin(from.URL, b.c.server):
-		b.permalink = nil // the tag is that of a storage, which the server does not know
+		b.permalink = nil // the tag is that of object storage, which the server does not know
 	case b.uri != "" && b.permalink == nil:
 		b.permalink = b.c.plainAddress(b.pinned())
 	}
 }
 
-// extentOf is where the bytes of a reply begin, and how many there are in all, or
-// -1.
+// extentOf is where the bytes of a reply begin, and the size of the whole, or -1.
 func extentOf(reply *http.Response) (first, size int64, err error) {
 	if reply.StatusCode != http.StatusPartialContent {
 		return 0, reply.ContentLength, nil
@@ -290,7 +285,7 @@ func extentOf(reply *http.Response) (first, size int64, err error) {
 	return first, size, nil
 }
 
-// strong is an entity tag that names bytes, or "".
+// strong returns a strong entity tag, or "".
 func strong(tag string) string {
 	if strings.HasPrefix(tag, `"`) {
 		return tag
@@ -298,12 +293,12 @@ func strong(tag string) string {
 	return ""
 }
 
-// markBytes is the length of what a link for one download adds to an entity tag:
-// a tilde and a secret that goes on with it.
+// markBytes is the length of the addition to an entity tag by a link for one download: a tilde and
+// the secret that resumes it.
 const markBytes = 1 + 22
 
-// unmarked is the entity tag of the bytes. The rest of them is asked for by that
-// alone, so that another replica, or another link, can have them.
+// unmarked is the entity tag of the bytes without a link's secret, so that another replica, or
+// another link, can serve the rest.
 func unmarked(tag string) string {
 	at := len(tag) - len(`"`) - markBytes
 	if at > 0 && tag[at] == '~' && tag[len(tag)-1] == '"' {

@@ -9,13 +9,12 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
-// pipe carries messages as lines, and bytes as chunks between two. It implements
-// [carrier].
+// pipe carries messages as lines, and bytes as chunks between lines. It implements [carrier].
 type pipe struct {
 	in     *bufio.Reader
 	out    io.Writer
 	end    func(reason error) error
-	buffer []byte // of chunks, since each is used up before the next
+	buffer []byte // of chunks, each of which is used up before the next
 }
 
 func newPipe(in io.Reader, out io.Writer, end func(error) error) *pipe {

@@ -19,42 +19,38 @@ import (
 
 const methodStream = "resources/stream"
 
-// Download is a resource on its way. Read returns io.EOF only when it is proved that all
-// of it came, and [ErrNotVerified] where nothing proves it. What
-// is said of it holds from the first byte on: a download that breaks before may
-// begin anew with another content.
+// Download is a resource being downloaded. Read returns io.EOF only when it is proved that all of
+// it arrived, and [ErrNotVerified] if nothing proves it. The fields are final from the first byte
+// on: a download that breaks before may restart with other content.
 type Download struct {
 	io.ReadCloser
-	URI      string // canonical, with the commit, where the server says it
+	URI      string // canonical, with the commit, if the server sends it
 	MIMEType string
-	Size     int64  // -1 where it is not known beforehand
-	ETag     string // as the server has sent it, for a [Part]; "" where there is none
-	Commit   string // its full id, or that of a tree, where the server says it
+	Size     int64  // -1 if unknown beforehand
+	ETag     string // as the server has sent it, for a [Part]; or ""
+	Commit   string // the full id of the commit or tree, if the server sends it
 }
 
-// Part is what is there of a download that was broken off earlier, by another
-// process even. One without Content is nothing.
+// Part is the beginning of a download that was interrupted earlier, possibly in another process. A
+// Part without Content is empty.
 type Part struct {
 	ETag    string    // of the [Download]
-	Content io.Reader // its bytes so far: they are read once, for the digest
+	Content io.Reader // its bytes so far, which are read once for the digest
 }
 
-// Stream begins to download a resource. A downloadUrl that has expired meanwhile
-// is asked for once more.
+// Stream begins to download a resource. An expired downloadUrl is requested once more.
 func (c *Client) Stream(ctx context.Context, uri string) (*Download, error) {
 	return c.StreamRest(ctx, uri, Part{})
 }
 
-// StreamRest is [Client.Stream] for what follows a part. Read returns the bytes
-// behind it, while Size and the digest are about the whole. It fails with
-// [ErrNotResumed] when the part is of other bytes.
+// StreamRest is [Client.Stream] for the bytes after a part. Read returns only these, while Size and
+// the digest are those of the whole. It fails with [ErrNotResumed] if the part has other bytes.
 func (c *Client) StreamRest(ctx context.Context, uri string, have Part) (*Download, error) {
 	return c.begin(ctx, source{uri: uri}, have)
 }
 
-// Open begins to download from an address that stands for a server and a resource
-// as well: that of a plain download (/archive/…, /raw/…), or a signed link.
-// Options.Authorization is sent to its origin.
+// Open begins to download from a URL that names both a server and a resource: that of a plain
+// download (/archive/…, /raw/…), or a signed link. Options.Authorization is sent to its origin.
 func Open(ctx context.Context, address string, o Options) (*Download, error) {
 	return OpenRest(ctx, address, Part{}, o)
 }
@@ -68,16 +64,15 @@ func OpenRest(ctx context.Context, address string, have Part, o Options) (*Downl
 	return c.begin(ctx, source{address: c.server}, have)
 }
 
-// source is where the bytes of a download can be had.
+// source is where a download comes from.
 type source struct {
-	uri string // to ask for; "" where only an address was given
-	// beside has it asked for by resources/read, and else by resources/stream.
+	uri string // to request; "" if only a URL was given
+	// beside selects resources/read instead of resources/stream.
 	beside bool
-	// address is where the bytes last came from, or nil. It may have an entity tag
-	// of its own.
+	// address is where the bytes last came from, or nil. It may have an entity tag of its own.
 	address    *url.URL
 	addressTag string
-	// permalink is an address of the same bytes for ever, or nil.
+	// permalink is an immutable URL of the same bytes, or nil.
 	permalink *url.URL
 }
 
@@ -88,7 +83,7 @@ func (s source) operation() string {
 	return "download of " + s.uri
 }
 
-// begin opens a download, behind the part that is there.
+// begin opens a download that continues a part.
 func (c *Client) begin(ctx context.Context, s source, have Part) (*Download, error) {
 	d := &Download{URI: s.uri, Size: -1}
 	failures, _ := retry.Join(ctx)
@@ -117,13 +112,13 @@ func (c *Client) begin(ctx context.Context, s source, have Part) (*Download, err
 	return d, nil
 }
 
-// stream asks for a resource by resources/stream, and follows to its bytes.
+// stream requests a resource by resources/stream, and follows to its bytes.
 func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Response, err error) {
 	if isChecksum(p.tag) {
 		return c.besides(ctx, uri)
 	}
 	err = c.inSession(ctx, func(ctx context.Context, s session) error {
-		reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
+		reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // the receiver closes the reply
 		if refused, ok := errors.AsType[*Error](err); ok && refused.Status == http.StatusGone {
 			reply, err = c.reach().stream(ctx, s, uri, p) //nolint:bodyclose // likewise
 		}
@@ -164,7 +159,7 @@ func (d *Download) describe(h http.Header, asked string) {
 	d.Commit = cmp.Or(commitOf(d.URI), commitOf(immutable(h)))
 }
 
-// commitOf returns the id of a commit that a URI or an address names, or "".
+// commitOf returns the id of the commit in a URI or a URL, or "".
 func commitOf(address string) string {
 	path, _, _ := strings.Cut(address, "?")
 	for _, place := range []string{"/archive/", "/raw/", "/sha/"} {
@@ -179,8 +174,7 @@ func commitOf(address string) string {
 	return ""
 }
 
-// immutable is the address that a Link header (RFC 8288) names for the same bytes
-// for ever, or "".
+// immutable is the immutable URL of the same bytes in a Link header (RFC 8288), or "".
 func immutable(h http.Header) string {
 	for _, value := range h.Values("Link") {
 		target, parameters, ok := strings.Cut(strings.TrimPrefix(value, "<"), ">")
@@ -191,9 +185,8 @@ func immutable(h http.Header) string {
 	return ""
 }
 
-// plainForms are the plain routes, which know parts of downloads, by the forms of
-// URIs that have the same bytes. An expression is compiled when it is needed: programs
-// start that ask for nothing of the kind.
+// plainForms are the plain routes, which support ranges, by the forms of URIs with the same bytes.
+// An expression is compiled on first use: most programs never need one.
 var plainForms = []struct {
 	uri   func() *regexp.Regexp
 	plain string
@@ -209,18 +202,17 @@ func compiled(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// isArchive tells the URIs of what is made to be streamed.
+// isArchive reports whether a URI names an archive.
 func isArchive(uri string) bool {
 	path, _, _ := strings.Cut(uri, "?")
 	return plainForms[0].uri().MatchString(path)
 }
 
-// plainAddress is where a resource is to be had on the plain routes of repomcp,
-// which are beside the endpoint, or nil. A guess that is wrong finds nothing, or
-// bytes with another ETag.
+// plainAddress is the URL of a resource on the plain routes of repomcp, which are beside the
+// endpoint, or nil. A wrong guess finds nothing, or bytes with another ETag.
 func (c *Client) plainAddress(uri string) *url.URL {
 	if c.isWired() {
-		return nil // what is beside a connection need not be reached
+		return nil // what is beside a connection may not be reachable
 	}
 	path, query, _ := strings.Cut(uri, "?")
 	for _, form := range plainForms {

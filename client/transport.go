@@ -8,36 +8,35 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
-// transport is how messages get to the server and answers back: each by a request
-// of its own ([overHTTP]), or all over one [connection].
+// transport carries messages to the server and answers back: each in a separate request
+// ([overHTTP]), or all over one [connection].
 type transport interface {
-	// exchange sends one message and reads its answer into result. Only HTTP has
-	// headers beside it.
+	// exchange sends one message and reads its answer into result. Only HTTP has headers beside it.
 	exchange(ctx context.Context, s session, m outgoing, result any) (http.Header, error)
-	// stream asks for the bytes of a resource in the way that can go on after a break.
+	// stream requests the bytes of a resource in the way that can be resumed.
 	stream(ctx context.Context, s session, uri string, p part) (*http.Response, error)
-	// beside reads a resource, with its bytes beside the answer where the server can,
-	// and in it elsewhere.
+	// beside reads a resource, with its bytes beside the answer if the server supports that, and
+	// else in it.
 	beside(ctx context.Context, s session, uri string) (*http.Response, error)
-	// listen begins a stream of events that lasts until ctx ends. In a session, which it
-	// returns, it is for the caller to subscribe to the URIs.
+	// listen begins an event stream that lasts until ctx ends. If it returns a session, the caller
+	// has to subscribe to the URIs in it.
 	listen(ctx context.Context, uris []string) (events, session, error)
 	close() error
 }
 
-// carrier is what one connection is made of. receive is called by one goroutine and
-// send by another.
+// carrier is the transport layer of one connection. receive is called by one goroutine and send by
+// another.
 type carrier interface {
-	// mode is how bytes come beside messages.
+	// mode is how bytes travel beside messages.
 	mode() binary.Mode
-	// receive waits for what comes next, which is good until the next call. It calls
-	// progress for pieces of a long message.
+	// receive waits for the next input, which is valid until the next call. It calls progress for
+	// pieces of a long message.
 	receive(progress func()) (arrival, error)
 	send(outgoingFrame) error
 	// beside runs until ctx ends, or the connection does not answer any more.
 	beside(ctx context.Context) error
-	// close ends the connection for a reason, and so receive and send; nil is that of
-	// the caller. It returns the reason with what is known besides.
+	// close ends the connection for a reason, and thereby receive and send; nil means that the
+	// caller wants it. It returns the reason with further details.
 	close(reason error) error
 }
 
@@ -48,11 +47,11 @@ type arrival struct {
 	stream    binary.StreamID
 	kind      binary.Kind // data, end or abort
 	sequence  uint32      // of frames
-	data      []byte      // or the words of an abort
+	data      []byte      // or the message of an abort
 	end       *binary.Ref // of frames
 }
 
-// outgoingFrame is a message, or with bytes a frame.
+// outgoingFrame is a message, or a binary frame if bytes are set.
 type outgoingFrame struct {
 	bytes bool
 	text  []byte
@@ -73,13 +72,13 @@ func (m outgoing) operation() string {
 
 func (m outgoing) isNotification() bool { return strings.HasPrefix(m.method, "notifications/") }
 
-// reading asks for a resource, in binary mode.
+// reading is a request for a resource, in binary mode.
 func reading(uri string) outgoing {
 	return outgoing{methodRead, map[string]any{"uri": uri, "transferMode": "binary"}}
 }
 
-// reach returns the way to the server. A connection that has ended is replaced, unless it
-// was that of a program, or the client is closed.
+// reach returns the transport. It replaces a connection that has ended, unless that belonged to a
+// program, or the client is closed.
 func (c *Client) reach() transport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,8 +90,8 @@ func (c *Client) reach() transport {
 	return c.transport
 }
 
-// Close ends the connection to the server, and the program that was started for it.
-// Downloads that are under way fail. Over HTTP there is nothing to end.
+// Close ends the connection to the server, and the program that was started for it. Downloads in
+// progress fail. Over HTTP it does nothing.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true

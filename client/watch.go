@@ -23,33 +23,33 @@ const (
 	methodUnsubscribe = "resources/unsubscribe"
 	eventUpdated      = "notifications/resources/updated"
 
-	// ackTimeout is how long a server may take to say that it tells of changes. A
-	// proxy that holds events back never lets it.
+	// ackTimeout is how long a server may take to acknowledge a subscription. A proxy that holds
+	// events back never delivers the acknowledgement.
 	ackTimeout = 10 * time.Second
-	// looksBetween are the looks after which a server that told of nothing is asked
-	// again to do so.
+	// looksBetween are the looks after which the client tries again to subscribe at a server that
+	// sent no events.
 	looksBetween = 20
-	// lookAgainAfter is longer than a server waits for the end of a push. It tells of
-	// what differs then from what it told last: whoever has seen a state between the
-	// two that was taken back meanwhile is told of nothing.
+	// lookAgainAfter is longer than a server waits for the end of a push. The server reports
+	// differences from its last report: if the client has seen a state in between that was undone
+	// meanwhile, it is told nothing.
 	lookAgainAfter = 2 * time.Second
 )
 
-// State is what a watched resource is.
+// State is the state of a watched resource.
 type State struct {
 	URI string
-	// ETag is another one when the resource has changed.
+	// ETag changes when the resource does.
 	ETag   string
-	Commit string // where the resource is of one, and says so
-	// Missing says that there is no such resource, or none any more.
+	Commit string // the resource's commit, if it has one and says so
+	// Missing says that the resource does not exist, or no longer.
 	Missing bool
-	// Content as [Client.Read] returns it; nil where the state is known without.
+	// Content is as [Client.Read] returns it; nil if the state is known without it.
 	Content []byte
 
-	how look // by which the state was found
+	how look // that found the state
 }
 
-// look is a way to find out what a resource is.
+// look is a way to find out a resource's state.
 type look uint8
 
 const (
@@ -58,17 +58,16 @@ const (
 	byStream             // the headers of resources/stream
 )
 
-// Watch yields the state of each resource, and from then on each state that it is
-// found in later: what happens twice between two looks is one change, and what
-// happens while a connection is lost is not missed.
+// Watch yields the state of each resource, and then each later state that it finds: two changes
+// between two looks are one, and changes during a lost connection are not missed.
 //
-// It has the server tell of changes (resources/subscribe or subscriptions/listen),
-// and where it, or a proxy, does not, looks every Options.Poll. It comes back by
-// itself, however long the server is away, and ends when the loop is left, when ctx
-// ends, or when the server refuses: an error is the last that it yields.
+// It subscribes to changes (resources/subscribe or subscriptions/listen), and polls every
+// Options.Poll if the server, or a proxy, does not support that. It survives any outage of the
+// server, and ends when the loop is left, when ctx ends, or when the server refuses: an error ends
+// the iteration.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
-		// What has not ended by itself ends with the loop.
+		// Everything that still runs ends with the loop.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		w := &watch{c: c, uris: uris, yield: yield, states: make(map[string]State),
@@ -91,14 +90,14 @@ type watch struct {
 	c        *Client
 	uris     []string
 	yield    func(State, error) bool
-	states   map[string]State // that were given, by URI
-	again    *time.Timer      // of the look after one that found something new
+	states   map[string]State // yielded, by URI
+	again    *time.Timer      // for the look after one that found a change
 	failures *retry.Failures
-	missed   int // first looks in a row that failed
+	missed   int // failed first looks in a row
 }
 
-// run makes attempts to look and to listen. It ends for what does not come back; in a
-// checkout.Follow it leaves it to that to wait for a server that stays away.
+// run makes attempts to look and to listen. It ends for permanent errors; within a checkout.Follow
+// it leaves it to Follow to wait for an absent server.
 func (w *watch) run(ctx context.Context) error {
 	failures, outer := retry.Join(ctx)
 	w.failures, ctx = failures, retry.Attempt(ctx)
@@ -122,7 +121,7 @@ func (w *watch) run(ctx context.Context) error {
 
 // attempt looks, and then looks again at each event, or every Options.Poll.
 func (w *watch) attempt(ctx context.Context) error {
-	// The first look is not to wait for a stream of events.
+	// The first look must not wait for an event stream.
 	w.missed++
 	if err := w.lookAtAll(ctx); err != nil {
 		return err
@@ -148,7 +147,7 @@ func (w *watch) poll(ctx context.Context) error {
 	return nil
 }
 
-// listen looks whenever the server tells of a change, until that ends.
+// listen looks whenever the server reports a change, until the stream ends.
 func (w *watch) listen(ctx context.Context) error {
 	arrived, end, err := w.subscribe(ctx)
 	if refused(err) {
@@ -158,11 +157,11 @@ func (w *watch) listen(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	// What changed before the stream began is not told.
+	// Changes before the stream began are not reported.
 	if err := w.lookAtAll(ctx); err != nil {
 		return err
 	}
-	// A stream that has given nothing yet may be held back by a proxy.
+	// A proxy may hold back a stream that has delivered nothing yet.
 	unproven := time.NewTicker(w.c.options.Poll)
 	defer unproven.Stop()
 	if s := w.c.current(); s.protocol == stateless {
@@ -186,7 +185,7 @@ func (w *watch) listen(ctx context.Context) error {
 	}
 }
 
-// handleEvent looks at what an event is about, and returns why a stream has ended.
+// handleEvent looks at the subject of an event, and returns why a stream has ended.
 func (w *watch) handleEvent(ctx context.Context, e event) error {
 	switch {
 	case e.err != nil:
@@ -201,14 +200,14 @@ func (w *watch) handleEvent(ctx context.Context, e event) error {
 	}
 }
 
-// event is a message of a stream, or why there is none any more.
+// event is a message of a stream, or the error that ended it.
 type event struct {
 	message
 	err error
 }
 
-// subscribe begins a stream of events within a time. A goroutine reads it until it fails,
-// which end makes it do.
+// subscribe begins an event stream within a time limit. A goroutine reads it until it fails, which
+// end causes.
 func (w *watch) subscribe(ctx context.Context) (_ <-chan event, end func(), err error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(w.c.ack, func() { giveUp(errNoEvents) })
@@ -236,7 +235,7 @@ func (w *watch) subscribe(ctx context.Context) (_ <-chan event, end func(), err 
 	return out, func() { giveUp(nil); reading.Wait() }, nil
 }
 
-// begin opens a stream of events about all that is watched.
+// begin opens an event stream about all watched resources.
 func (w *watch) begin(ctx context.Context) (events, error) {
 	next, s, err := w.c.reach().listen(ctx, w.uris)
 	if err != nil {
@@ -253,12 +252,12 @@ func (w *watch) begin(ctx context.Context) (events, error) {
 	return next, nil
 }
 
-// listening asks for events about resources in 2026-07-28.
+// listening is the request for events about resources in 2026-07-28.
 func listening(uris []string) outgoing {
 	return outgoing{methodListen, map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris}}}
 }
 
-// acknowledged fails unless the first event names all that is watched.
+// acknowledged fails unless the first event names all watched resources.
 func (w *watch) acknowledged(ctx context.Context, next events) error {
 	first, err := next()
 	if err != nil {
@@ -270,7 +269,7 @@ func (w *watch) acknowledged(ctx context.Context, next events) error {
 	var begun struct {
 		Notifications struct{ ResourceSubscriptions []string }
 	}
-	_ = json.Unmarshal(first.Params, &begun) // what is no acknowledgement names nothing
+	_ = json.Unmarshal(first.Params, &begun) // any other event names nothing
 	for _, uri := range w.uris {
 		if !slices.Contains(begun.Notifications.ResourceSubscriptions, uri) {
 			return errNoEvents
@@ -279,8 +278,7 @@ func (w *watch) acknowledged(ctx context.Context, next events) error {
 	return nil
 }
 
-// lookAt looks at what an event is about: a resource that is watched, or one below
-// it.
+// lookAt looks at the subject of an event: a watched resource, or one below it.
 func (w *watch) lookAt(ctx context.Context, event message) error {
 	var about struct{ URI string }
 	if json.Unmarshal(event.Params, &about) == nil && slices.Contains(w.uris, about.URI) {
@@ -298,7 +296,7 @@ func (w *watch) lookAtAll(ctx context.Context) error {
 	return nil
 }
 
-// look returns the state of a resource, unless it was the last one yielded.
+// look yields the state of a resource, unless that was the last one yielded.
 func (w *watch) look(ctx context.Context, uri string) error {
 	before, known := w.states[uri]
 	now, err := w.c.state(ctx, uri, before)
@@ -316,9 +314,8 @@ func (w *watch) look(ctx context.Context, uri string) error {
 	return nil
 }
 
-// state finds out what a resource is: by the ETag of its download where it has
-// one, else by reading it, and by beginning to stream archives and what is too large
-// to be read.
+// state finds out the state of a resource: by the ETag of its download if it has one, else by
+// reading it, and by beginning to stream archives and resources that are too large to be read.
 func (c *Client) state(ctx context.Context, uri string, before State) (now State, err error) {
 	if address := c.plainAddress(uri); address != nil && before.how == byHead {
 		now, err := c.stateFromHead(ctx, uri, address, before)
@@ -337,13 +334,13 @@ func (c *Client) state(ctx context.Context, uri string, before State) (now State
 	return now, err
 }
 
-// needsStream reports whether a server refuses to read what it would stream.
+// needsStream reports whether a server refuses to read a resource that it would stream.
 func needsStream(err error) bool {
 	denied, _ := errors.AsType[*Error](err)
 	return refused(err) && !denied.NotFound()
 }
 
-// stateFromRead is the state of what resources/read returns.
+// stateFromRead is the state according to resources/read.
 func (c *Client) stateFromRead(ctx context.Context, uri string) (State, error) {
 	content, err := c.Read(ctx, uri)
 	if err != nil {
@@ -357,7 +354,7 @@ func (c *Client) stateFromRead(ctx context.Context, uri string) (State, error) {
 	return now, nil
 }
 
-// stateFromStream is the state that the headers of a download tell. Its bytes are given up.
+// stateFromStream is the state according to the headers of a download, which it then aborts.
 func (c *Client) stateFromStream(ctx context.Context, uri string) (State, error) {
 	reply, err := c.stream(ctx, uri, part{})
 	if err != nil {
@@ -372,8 +369,8 @@ func (c *Client) stateFromStream(ctx context.Context, uri string) (State, error)
 	return now, errors.Join(err, reply.Body.Close())
 }
 
-// stateFromHead compares the ETag of a download; nothing of it is read or made. A state
-// without one is none: the download may be elsewhere.
+// stateFromHead compares the ETag of a download without reading or generating it. A reply without
+// an ETag is no state: the download may be elsewhere.
 func (c *Client) stateFromHead(ctx context.Context, uri string, address *url.URL, before State) (State, error) {
 	now, operation := State{URI: uri}, "state of "+uri
 	header := http.Header{}

@@ -15,10 +15,9 @@ import (
 )
 
 const (
-	// socketProtocol is what servers of MCP name; some insist on it.
+	// socketProtocol is the subprotocol that MCP servers name; some insist on it.
 	socketProtocol = "mcp"
-	// farewell is how long the closing of a connection may take. A server that is
-	// gone does not answer it.
+	// farewell is how long closing a connection may take. A server that is gone does not answer.
 	farewell = time.Second
 )
 
@@ -31,8 +30,8 @@ type socket struct {
 	buffer [binary.FrameHeaderBytes + binary.MaxFrameData + 1]byte
 }
 
-// dialSocket opens a connection. Redirects are not followed: credentials would go
-// with them.
+// dialSocket opens a connection. It does not follow redirects, since credentials would go with
+// them.
 func (c *Client) dialSocket(ctx context.Context, address *url.URL) (carrier, error) {
 	operation := "connection to " + address.Scheme + "://" + address.Host
 	header := http.Header{}
@@ -105,10 +104,9 @@ func (s *socket) send(o outgoingFrame) error {
 	return s.conn.Write(ctx, kind, o.text)
 }
 
-// beside finds out whether the server is still there: a connection that says
-// nothing may have been lost on the way.
+// beside checks that the server is still there: a silent connection may have been lost on the way.
 func (s *socket) beside(ctx context.Context) error {
-	const times = 3 // a ping is on its way well before somebody gives up waiting
+	const times = 3 // a ping is sent well before the timeout of a request
 	ticker := time.NewTicker(s.idle / times)
 	defer ticker.Stop()
 	for {

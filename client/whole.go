@@ -10,12 +10,12 @@ import (
 	"slices"
 )
 
-// end decides whether a download that came to an end is whole; nothing else does. It is
-// io.EOF if so. That no connection broke is no proof: some proxies make a clean end of a
-// break, and some lose trailers. The proof is a length or a Repr-Digest (RFC 9530) that
-// came before the bytes, the digest behind them, the form of an archive, or what the
-// server says when it is asked. io.ErrUnexpectedEOF says that there is more, and an error
-// of the network that it may be found out later.
+// end decides whether a download that came to an end is complete; no other function does. It
+// returns io.EOF if so. An unbroken connection proves nothing: some proxies turn a break into a
+// clean end, and some lose trailers. The proof is a length or a Repr-Digest (RFC 9530) before the
+// bytes, the digest after them, the format of an archive, or the server's answer to a question.
+// io.ErrUnexpectedEOF says that there is more, and a network error that a later attempt may find
+// out.
 func (b *body) end() error {
 	if b.size >= 0 && b.read != b.size {
 		return fmt.Errorf("%s: %w", b.operation(), ErrLength)
@@ -35,7 +35,7 @@ func (b *body) end() error {
 	return err
 }
 
-// errUnknown says that a server does not tell whether bytes are whole. It never leaves
+// errUnknown says that a server does not tell whether bytes are complete. It never leaves
 // [body.end].
 var errUnknown = errors.New("it is not known")
 
@@ -54,8 +54,8 @@ func (b *body) confirm(sum string) error {
 	if b.uri == "" || b.tag == "" {
 		return errUnknown
 	}
-	// Where a proxy lets nothing but the endpoint through, the headers of the same bytes
-	// tell it: the server knows by now what it has sent.
+	// If a proxy passes only the endpoint, the headers of a new download of the same bytes may have
+	// them: the server now knows what it has sent.
 	reply, err := b.c.stream(b.ctx, b.pinned(), part{})
 	if err == nil {
 		defer func() { _ = reply.Body.Close() }() // its bytes are not wanted
@@ -63,7 +63,7 @@ func (b *body) confirm(sum string) error {
 	return b.compare(reply, err, sum)
 }
 
-// compare holds the bytes against what a server says of them, if it does.
+// compare compares the bytes with the server's headers, if they have a digest or length.
 func (b *body) compare(reply *http.Response, err error, sum string) error {
 	switch {
 	case b.ctx.Err() != nil:
@@ -91,8 +91,7 @@ func (b *body) compare(reply *http.Response, err error, sum string) error {
 	}
 }
 
-// head asks for the headers of what is at an address. That the server is busy is an error;
-// other statuses are for the caller.
+// head requests the headers at a URL. A busy server is an error; other statuses are for the caller.
 func (c *Client) head(ctx context.Context, address *url.URL, operation string, header http.Header) (
 	*http.Response, error,
 ) {

@@ -11,8 +11,7 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
-// choose decides about a member of the archive, in the order of the archive. What is
-// to be written of a patch is made here.
+// choose decides about a member of the archive, in the order of the archive. It applies patches.
 func (r *run) choose(m unpack.Member, content io.Reader) (unpack.Choice, error) {
 	r.seeFolder(m)
 	choice, err := r.decide(m, content)
@@ -24,7 +23,7 @@ func (r *run) choose(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	return choice, err
 }
 
-// seeFolder finds the folders that the archive has nothing in: those of submodules.
+// seeFolder finds the folders that are empty in the archive: those of submodules.
 func (r *run) seeFolder(m unpack.Member) {
 	if r.entered != "" && !below(m.Path, r.entered) {
 		r.hollow.add(r.entered)
@@ -55,7 +54,7 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	switch {
 	case err != nil:
 		return skip, err
-	case old != nil && old.flag == previewed: // by the archive before, in this run
+	case old != nil && old.flag == previewed: // by the previous archive of this run
 		return skip, r.note(*old)
 	case there.obstructed:
 		return skip, r.stay(want, old, content, "")
@@ -93,7 +92,7 @@ func (r *run) chooseOverFile(want record, old *record, there found, content io.R
 	return choice, nil
 }
 
-// refusal is why a file may not be overwritten by another, or removed; "" if it may.
+// refusal returns why a file may not be overwritten or removed; "" if it may.
 func (r *run) refusal(path string, old *record, there found) (reason string, err error) {
 	ours, err := r.wrote(old, there)
 	switch {
@@ -124,8 +123,8 @@ func (r *run) wrote(old *record, there found) (bool, error) {
 	return r.disk.has(*old, there, r.header.Written)
 }
 
-// wanted is the record of a member that is no folder. That of a file which comes whole has
-// no id before the content was read.
+// wanted is the record of a member that is no folder. The id of a file without a patch is unknown
+// before its content was read.
 func wanted(m unpack.Member) record {
 	w := record{path: m.Path, kind: kindOf(m), flag: brought, size: m.Size}
 	switch {
@@ -137,8 +136,8 @@ func wanted(m unpack.Member) record {
 	return w
 }
 
-// stay leaves what is there, and notes what should be. Without a reason nothing is
-// told: what is in the way was told of.
+// stay keeps the present file, and notes which version should be there. Without a reason it reports
+// nothing: the obstacle was reported.
 func (r *run) stay(want record, old *record, content io.Reader, reason string) error {
 	if want.id == (unpack.ID{}) {
 		sum := unpack.NewHash(want.size)
@@ -160,7 +159,7 @@ func (r *run) stay(want record, old *record, content io.Reader, reason string) e
 	return r.note(want)
 }
 
-// skipLink leaves a link out that leads outside, and what is in its place.
+// skipLink skips a link that leads outside, and keeps what is in its place.
 func (r *run) skipLink(path string, old *record) error {
 	there, err := r.disk.look(path)
 	if err != nil {
@@ -191,10 +190,10 @@ func (r *run) chooseFolder(m unpack.Member) (unpack.Choice, error) {
 		folder.flag = previewed
 	}
 	if p != obstructed {
-		if r.links[m.Path] { // what was there before the link
+		if r.links[m.Path] { // the content that the link replaces
 			err = r.removeBelow(m.Path)
 		}
-		if !r.isWhole() { // there may have been a file, of which a difference says no more
+		if !r.isWhole() { // there may have been a file, which a delta does not mention
 			err = errors.Join(err, r.note(record{path: m.Path, kind: nothing, flag: gone}))
 		}
 		return unpack.Choice{}, errors.Join(err, r.note(folder))
@@ -210,7 +209,7 @@ func (r *run) chooseFolder(m unpack.Member) (unpack.Choice, error) {
 	return unpack.Choice{}, r.note(folder)
 }
 
-// clear removes the file that is where a folder comes.
+// clear removes the file in place of a new folder.
 func (r *run) clear(path string, there found) (bool, error) {
 	old, err := r.find(path)
 	if err != nil {
@@ -254,8 +253,8 @@ func (r *run) chooseOverFolder(want record, old *record, content io.Reader) (unp
 	return skip, r.stay(want, old, content, ReasonInTheWay)
 }
 
-// compare reports whether the disk has what is wanted, which gets the id and the time of
-// it then. If the content was read for that, the reader gives all of it again.
+// compare reports whether the disk has the wanted version, and then sets the id and the time in
+// want. If it had to read the content, held is a reader of all of it.
 func (r *run) compare(want *record, info fs.FileInfo, content io.Reader) (same bool, held io.Reader, err error) {
 	if kindOfFile(info) != want.kind || want.kind != link && info.Size() != want.size {
 		return false, nil, nil
@@ -275,11 +274,10 @@ func (r *run) compare(want *record, info fs.FileInfo, content io.Reader) (same b
 	return same, held, nil
 }
 
-// heldAtOnce is read into memory. What is larger is in a file meanwhile.
+// heldAtOnce is the largest content that is held in memory; larger ones are held in a file.
 const heldAtOnce = 1 << 20
 
-// hold reads a content before it is decided about. It returns all of it again, for what
-// may write, and the id.
+// hold reads a content before the decision about it. It returns a reader of all of it, and the id.
 func (r *run) hold(size int64, content io.Reader) (io.ReadSeeker, unpack.ID, error) {
 	sum := unpack.NewHash(size)
 	if size <= heldAtOnce {

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// claim refuses a folder that was hardly meant: one with files that no run has brought
-// there, the home folder, and the root of a disk. What a run has begun is ours.
+// claim refuses a folder that is probably a mistake: one with files that no run has written, the
+// home folder, and the root of a disk. It accepts a folder in which a run has begun.
 func (f *folder) claim() error {
 	if f.options.IntoExisting {
 		return nil
@@ -33,7 +33,7 @@ func (f *folder) claim() error {
 	return nil
 }
 
-// special says what a folder is besides a place for files, or "".
+// special returns what a folder is besides a place for files, or "".
 func special(dir string) string {
 	there, err := os.Stat(dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func special(dir string) string {
 	if err != nil {
 		return ""
 	}
-	home, _ := os.UserHomeDir() // "" where there is none
+	home, _ := os.UserHomeDir() // "" if unknown
 	for _, place := range []struct{ at, what string }{
 		{filepath.VolumeName(at) + string(filepath.Separator), "the root of a disk"},
 		{home, "your home folder"},

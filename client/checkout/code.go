@@ -8,29 +8,29 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
-// Code says to a program what an error is about.
+// Code is the machine-readable kind of an error.
 type Code string
 
 // The codes.
 const (
-	CodeArguments    Code = "arguments"    // the options make no sense
+	CodeArguments    Code = "arguments"    // the options are invalid
 	CodeOccupied     Code = "occupied"     // ErrOccupied
 	CodeLocked       Code = "locked"       // ErrLocked
 	CodeState        Code = "state"        // ErrState
 	CodeGone         Code = "gone"         // ErrGone
 	CodeUnauthorized Code = "unauthorized" // the server wants other credentials
 	CodeRefused      Code = "refused"      // the server refuses for another reason
-	CodeBusy         Code = "busy"         // the server is, or something on the way
-	CodeNetwork      Code = "network"      // the server was not reached, or broke off
+	CodeBusy         Code = "busy"         // the server, or a proxy, is busy
+	CodeNetwork      Code = "network"      // the server was not reached, or the connection broke
 	CodeOtherOrigin  Code = "other_origin" // client.ErrOrigin, client.ErrInsecure
 	CodeTooLarge     Code = "too_large"    // client.ErrTooLarge
-	CodeDamaged      Code = "damaged"      // what came is not what was sent
-	CodeUnsafe       Code = "unsafe"       // what came is refused by package unpack
+	CodeDamaged      Code = "damaged"      // the received bytes are damaged
+	CodeUnsafe       Code = "unsafe"       // package unpack refused the archive
 	CodeStopped      Code = "stopped"      // the context has ended
 	CodeFailed       Code = "failed"       // anything else, such as the disk
 )
 
-// codes are those of errors, the most telling first.
+// codes are those of errors, the most specific first.
 var codes = []struct {
 	is   error
 	code Code
@@ -54,7 +54,7 @@ var codes = []struct {
 	{context.DeadlineExceeded, CodeStopped},
 }
 
-// CodeOf is that of an error of this package, or of packages client and unpack.
+// CodeOf returns the code of an error of this package, or of packages client and unpack.
 func CodeOf(err error) Code {
 	_, unsafe := errors.AsType[*unpack.RefusedError](err)
 	if _, limit := errors.AsType[*unpack.LimitError](err); limit || unsafe {

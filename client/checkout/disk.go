@@ -14,39 +14,39 @@ import (
 	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
-// disk is what the folder has. It is asked in the order of paths, and remembers the
-// folders above the last one.
+// disk examines the files of the folder. Paths must be looked up in order; it remembers the folders
+// above the last one.
 type disk struct {
 	dir   string
 	above []above
 }
 
-// above is a folder on the way to a path.
+// above is a folder above a path.
 type above struct {
 	path string
 	way  way
 }
 
-// way is what there is where a folder is asked for.
+// way is the type of what exists at the path of a folder.
 type way uint8
 
 const (
 	isFolder way = iota
 	missing
-	// obstructed by a file or a link, here or above: what is below is not looked at.
+	// obstructed by a file or a link, at the path or above: nothing below is examined.
 	obstructed
 )
 
 func newDisk(dir string) *disk { return &disk{dir: dir} }
 
 type found struct {
-	info       fs.FileInfo // nil where there is nothing, or the way is obstructed
+	info       fs.FileInfo // nil if nothing exists, or the way is obstructed
 	obstructed bool
 }
 
 func (d *disk) at(path string) string { return filepath.Join(d.dir, filepath.FromSlash(path)) }
 
-// look says what is at a path, and not what is behind a link on the way to it.
+// look examines a path, and follows no links on the way.
 func (d *disk) look(at string) (found, error) {
 	dir, _ := path.Split(at)
 	switch p, err := d.folder(strings.TrimSuffix(dir, "/")); {
@@ -62,8 +62,8 @@ func (d *disk) look(at string) (found, error) {
 	return found{info: info}, err
 }
 
-// isAbsent reports that there is nothing, which some systems say of a name that they
-// cannot have as well.
+// isAbsent reports whether a path does not exist. Some systems return its errors also for names
+// that they do not allow.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -75,7 +75,7 @@ func notAbsent(err error) error {
 	return err
 }
 
-// folder says what is where a folder should be.
+// folder examines the path of a folder.
 func (d *disk) folder(at string) (way, error) {
 	for len(d.above) > 0 {
 		top := d.above[len(d.above)-1]
@@ -110,18 +110,17 @@ func (d *disk) folder(at string) (way, error) {
 	return p, nil
 }
 
-// set corrects what a folder is remembered as.
+// set corrects what is remembered about a folder.
 func (d *disk) set(at string, p way) {
 	d.forget()
 	d.above = append(d.above, above{at, p})
 }
 
-// forget is for after something was removed.
+// forget must be called after a removal.
 func (d *disk) forget() { d.above = d.above[:0] }
 
-// has reports whether there is what a record says: by size and time, and where
-// those do not tell, by the content. written is when the record became part of a
-// state.
+// has reports whether a file matches its record: by size and time, and if those are inconclusive,
+// by content. written is when the record became part of a state.
 func (d *disk) has(r record, there found, written int64) (bool, error) {
 	if there.info == nil {
 		return false, nil
@@ -141,13 +140,13 @@ func (d *disk) has(r record, there found, written int64) (bool, error) {
 	return id == r.id, err
 }
 
-// hasTimes reports whether a file was not changed since the record was made, as far as
-// times tell. A program may set that of modification, and no other.
+// hasTimes reports whether a file was not changed since the record was made, according to its
+// times. A program can set the time of modification, but not the time of change.
 func (r record) hasTimes(info fs.FileInfo) bool {
 	return info.ModTime().UnixNano() == r.mtime && (r.ctime == 0 || r.ctime == swap.ChangeTime(info))
 }
 
-// kindOfFile is 0 for what no run writes.
+// kindOfFile is 0 for types that no run writes.
 func kindOfFile(info fs.FileInfo) kind {
 	switch mode := info.Mode(); {
 	case mode.IsDir():
@@ -163,8 +162,8 @@ func kindOfFile(info fs.FileInfo) kind {
 	}
 }
 
-// refresh gives a record that was racy the times that its file has, if that is the
-// same, and else none.
+// refresh updates the times of a racy record from its file if the file is unchanged, and clears
+// them otherwise.
 func (d *disk) refresh(r *record) error {
 	r.mtime, r.ctime = 0, 0
 	if !r.isFile() {
@@ -181,7 +180,7 @@ func (d *disk) refresh(r *record) error {
 	return err
 }
 
-// complete gives a record of a run the time that the system gave its file with the name.
+// complete sets the change time of a run's record, which the rename of its file has changed.
 func (d *disk) complete(r *record) error {
 	if !r.isFile() || r.ctime != 0 {
 		return nil
@@ -193,7 +192,7 @@ func (d *disk) complete(r *record) error {
 	return err
 }
 
-// isFile reports whether the times of what a run has put there tell of changes.
+// isFile reports whether times reveal changes of the record's file.
 func (r record) isFile() bool { return r.isOurs() && (r.kind == plainFile || r.kind == executable) }
 
 func (r *record) setTimes(info fs.FileInfo) {
@@ -210,29 +209,29 @@ func (d *disk) identify(at string, info fs.FileInfo) (id unpack.ID, err error) {
 	if err != nil {
 		return id, err
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // it was only read
 	sum := unpack.NewHash(info.Size())
 	n, err := io.Copy(sum, io.LimitReader(file, info.Size()+1))
-	if err != nil || n != info.Size() { // somebody is writing it: it is no version of ours
+	if err != nil || n != info.Size() { // another program is writing it: it is no version of a run
 		return id, err
 	}
 	return unpack.ID(sum.Sum(nil)), nil
 }
 
-// target is that of a link, as archives have it.
+// target returns the target of a link, in the form of archives.
 func (d *disk) target(at string) (string, error) {
 	target, err := os.Readlink(d.at(at))
 	return filepath.ToSlash(target), err
 }
 
-// contents are what a folder has in it, at any depth.
+// contents are the contents of a folder, at any depth.
 type contents struct {
-	files      int      // and links
-	hollow     []string // folders with nothing in them
+	files      int      // including links
+	hollow     []string // empty folders
 	repository bool     // there is a .git
 }
 
-// isEmpty reports whether nothing is in the folder, or it is not there.
+// isEmpty reports whether a folder is empty or does not exist.
 func (c contents) isEmpty(at string) bool {
 	return c.files == 0 && (len(c.hollow) == 0 || c.hollow[0] == at)
 }

@@ -2,69 +2,69 @@ package checkout
 
 // The names of events.
 const (
-	// EventStart begins the download of Commit (if that is known by then), as what
-	// differs from Base, or whole.
+	// EventStart begins the download of Commit (if it is known by then), as a difference from Base,
+	// or whole.
 	EventStart = "start"
-	// EventWrite is a file or link that has its name now.
+	// EventWrite reports a file or link that now has its name.
 	EventWrite = "write"
-	// EventDelete is one that was removed.
+	// EventDelete reports a removed file or link.
 	EventDelete = "delete"
-	// EventKeep is a path that somebody changed, with the Reason.
+	// EventKeep reports a path that the user changed, with the Reason.
 	EventKeep = "keep"
-	// EventSkipped is a symbolic link of the commit that leads out of the folder, and
-	// was not made.
+	// EventSkipped reports a symbolic link of the commit that leads out of the folder, and was not
+	// made.
 	EventSkipped = "skipped"
-	// EventProgress says what a run is at, by its Phase, and what it has done so far,
-	// several times a second.
+	// EventProgress reports the Phase of a run, and what it has done so far, several times a
+	// second.
 	EventProgress = "progress"
-	// EventRetry is an attempt that failed and will be made again.
+	// EventRetry reports an attempt that failed and will be repeated.
 	EventRetry = "retry"
-	// EventGone says that a Follow cannot go on for now, with Error and Code. It tries
-	// again, and tells of nothing until it can.
+	// EventGone says that a Follow is interrupted, with Error and Code. It tries again, and reports
+	// nothing until it succeeds.
 	EventGone = "gone"
-	// EventBack ends what an EventGone began: the folder is in step again.
+	// EventBack ends an interruption: the folder is in step again.
 	EventBack = "back"
 	// EventDone ends a run, with its Result.
 	EventDone = "done"
-	// EventFailed ends one that failed, or all of a Follow, with Error and Code.
+	// EventFailed ends a failed run, or a Follow, with Error and Code.
 	EventFailed = "failed"
-	// EventStopped ends what its context has ended.
+	// EventStopped ends a run or a Follow whose context has ended.
 	EventStopped = "stopped"
 )
 
-// The reasons for an EventKeep.
+// These are the reasons for an EventKeep.
 const (
-	ReasonEdited    = "edited"    // it is not what the last run wrote
+	ReasonEdited    = "edited"    // it differs from the version of the last run
 	ReasonUntracked = "untracked" // no run wrote it
 	ReasonInTheWay  = "in the way"
 	ReasonDeleted   = "deleted upstream" // and edited here: it is no longer followed
-	ReasonInUse     = "in use"           // a program has it open for writing: the next run tries again
-	ReasonHeld      = "held"             // Options.Replaces has refused: likewise
+	ReasonInUse     = "in use"           // a program has it open for writing; the next run tries again
+	ReasonHeld      = "held"             // Options.Replaces has refused; the next run tries again
 )
 
-// ReasonOutside is that of an EventSkipped.
+// ReasonOutside is the reason for an EventSkipped.
 const ReasonOutside = "leads outside"
 
 // The phases of a run, in an EventProgress.
 const (
-	PhaseReceive = "receive" // the archive comes, and is written
+	PhaseReceive = "receive" // the archive is received and written
 	PhaseCheck   = "check"   // files of the folder are compared
 	PhaseFinish  = "finish"  // the state is written
 )
 
-// Event is something that happened. Fields that mean nothing for it are empty.
+// Event is something that happened. Unused fields are empty.
 type Event struct {
 	Event  string `json:"event"`
 	Commit string `json:"commit,omitempty"`
 	Base   string `json:"base,omitempty"`
 	Path   string `json:"path,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Copy is the path of one more version of what is kept, which was saved while that
-	// was put back.
+	// Copy is the path of another version of the kept file, which a program saved while that was
+	// put back.
 	Copy  string `json:"copy,omitempty"`
 	Phase string `json:"phase,omitempty"`
 	Bytes int64  `json:"bytes,omitempty"`
-	Size  int64  `json:"size,omitempty"` // of the download, where it is known
+	Size  int64  `json:"size,omitempty"` // of the download, if known
 	// Written and Deleted count files and links, in an EventProgress.
 	Written int     `json:"written,omitempty"`
 	Deleted int     `json:"deleted,omitempty"`
@@ -73,12 +73,12 @@ type Event struct {
 	Result  *Result `json:"result,omitempty"`
 }
 
-// failure is an event about an error.
+// failure is an event with an error.
 func failure(event string, err error) Event {
 	return Event{Event: event, Error: err.Error(), Code: CodeOf(err)}
 }
 
-// tell is for one goroutine, or for what holds the run's lock.
+// tell reports an event. For one goroutine at a time, or with the run's lock.
 func (f *folder) tell(e Event) { f.options.tell(e) }
 
 func (o Options) tell(e Event) {

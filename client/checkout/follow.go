@@ -10,13 +10,13 @@ import (
 	"github.com/repomcp/repomcp/client/internal/retry"
 )
 
-// Follow syncs at once, and then at each new state of the ref, until ctx ends. What is
-// pushed during a run is one more run.
+// Follow syncs at once, and then at each new state of the ref, until ctx ends. Pushes during a run
+// cause one more run.
 //
-// Once the folder was in step, in this process or before, whatever can come back is
-// waited for: the server, the repository or the branch, leave to read them, an archive
-// that cannot be unpacked, room on the disk. Events tell of it. An error is returned for
-// what cannot, and when ctx ends.
+// Once the folder was in step, in this process or before, Follow waits for everything that may
+// recover: the server, the repository or the branch, permissions, an archive that cannot be
+// unpacked, disk space. Events report it. Follow returns an error for permanent failures, and when
+// ctx ends.
 func Follow(ctx context.Context, c *client.Client, o Options) error {
 	f, err := open(o)
 	if err != nil {
@@ -26,8 +26,8 @@ func Follow(ctx context.Context, c *client.Client, o Options) error {
 	return o.failed(ctx, errors.Join(w.run(ctx), f.close()))
 }
 
-// Pauses of a Follow between runs: from leastPause, which is doubled so often at most. The
-// longest is for errors behind which there may be a whole download.
+// These are the pauses of a Follow between runs: leastPause, doubled at most so often. The longest
+// is for errors that may cost a whole download each.
 const (
 	leastPause     = time.Second
 	pauseDoublings = 9
@@ -38,11 +38,11 @@ type follower struct {
 	*folder
 	client   *client.Client
 	failures *retry.Failures // of the runs, and of the looks between them
-	known    bool            // that the server has, or had, what is followed
-	gone     bool            // EventGone was told, and no EventBack since
+	known    bool            // the server has, or had, the followed ref
+	gone     bool            // EventGone was reported, and no EventBack since
 }
 
-// run waits for whatever comes back, for as long as it takes.
+// run waits for recovery for as long as it takes.
 func (w *follower) run(ctx context.Context) error {
 	ctx, w.failures = retry.Begin(ctx)
 	for {
@@ -67,7 +67,7 @@ func (w *follower) run(ctx context.Context) error {
 	}
 }
 
-// follow syncs at each state, until something fails that the next state does not mend.
+// follow syncs at each state, until a failure that the next state cannot repair.
 func (w *follower) follow(ctx context.Context) error {
 	for state, err := range w.client.Watch(ctx, w.options.archive(w.options.Ref, nil)) {
 		if err != nil {
@@ -86,17 +86,16 @@ func (w *follower) follow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// isMended reports whether another state of the ref may mend an error, and nothing else
-// is likely to.
+// isMended reports whether only another state of the ref is likely to repair an error.
 func isMended(state client.State, code Code) bool {
 	return code == CodeUnsafe || code == CodeTooLarge || code == CodeGone && state.Missing
 }
 
-// ending are the codes of what does not come back by itself.
+// ending are the codes of permanent errors.
 var ending = []Code{CodeArguments, CodeOccupied, CodeLocked, CodeState, CodeStopped}
 
-// comesBack tells what is waited for. Before the first success it may be an argument
-// that is wrong.
+// comesBack reports whether an error may be temporary. Before the first success it may be a wrong
+// argument.
 func (w *follower) comesBack(code Code) bool {
 	if slices.Contains([]Code{CodeBusy, CodeNetwork}, code) {
 		return true
@@ -121,12 +120,12 @@ func (w *follower) tellBack() {
 	}
 }
 
-// renew makes another client where the credentials of this one are not good any more.
+// renew makes another client if the credentials of the present one are no longer accepted.
 func (w *follower) renew(ctx context.Context, code Code) {
 	if w.options.Renew == nil || code != CodeUnauthorized && code != CodeRefused {
 		return
 	}
-	if c, err := w.options.Renew(ctx); err == nil { // else it is asked again
+	if c, err := w.options.Renew(ctx); err == nil { // otherwise the next failure calls it again
 		w.client = c
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
-// yields is asked about what a file takes the place of, or what is removed, when that
-// lies aside and cannot change any more. It may go if it is what the run has decided
-// about, or what a run before had put there.
+// yields examines a file that is about to be replaced or removed, when it lies aside and cannot
+// change any more. It may go if it is the version that the run has decided about, or that an
+// earlier run wrote.
 func (r *run) yields(old *record, seen fs.FileInfo) unpack.Yields {
 	return func(aside string, info fs.FileInfo) (bool, error) {
 		if seen != nil && swap.IsSame(seen, info) {
@@ -20,8 +20,8 @@ func (r *run) yields(old *record, seen fs.FileInfo) unpack.Yields {
 	}
 }
 
-// isAt reports whether a file, which has another name for now, is what a run had put at
-// the path of a record. written is when the record was.
+// isAt reports whether a file, which lies aside, is the version in a record. written is when the
+// record was written.
 func (f *folder) isAt(r *record, aside string, info fs.FileInfo, written int64) (bool, error) {
 	if r == nil || !r.isOurs() {
 		return false, nil
@@ -31,10 +31,10 @@ func (f *folder) isAt(r *record, aside string, info fs.FileInfo, written int64) 
 	return newDisk(f.options.Dir).has(there, found{info: info}, written)
 }
 
-// ready has the journal know what is about to be done.
+// ready records in the journal what is about to be done.
 func (r *run) ready(w unpack.Written) error { return r.note(recordOf(w)) }
 
-// done tells of a file that has its name now.
+// done reports a file that now has its name.
 func (r *run) done(w unpack.Written) error {
 	if w.Kind != unpack.Folder {
 		r.tellWritten(w.Path, w.Size)
@@ -42,7 +42,7 @@ func (r *run) done(w unpack.Written) error {
 	return nil
 }
 
-// stays notes that a path has what was saved there while the run was under way.
+// stays notes that a path keeps a file that was saved there during the run.
 func (r *run) stays(s unpack.Stay) error {
 	want := recordOf(s.Written)
 	want.flag, want.aside = kept, ""
@@ -68,8 +68,8 @@ func (r *run) stays(s unpack.Stay) error {
 	return r.note(want)
 }
 
-// postpone is the record of a path that has what a run before had put there, if that is
-// so. What is to be there is asked for again by the next run.
+// postpone turns a record into one that keeps the version of an earlier run, if there is one. The
+// next run asks for the new version again.
 func (r record) postpone(old *record) record {
 	if old == nil || !old.isOurs() {
 		r.flag = kept
@@ -80,7 +80,7 @@ func (r record) postpone(old *record) record {
 	return r
 }
 
-// settle brings in order what a run has left aside that was killed.
+// settle cleans up the files that a killed run has left aside.
 func (f *folder) settle(u *unpack.Unpacker, old *record, change record, written int64) error {
 	copied, err := u.Settle(change.path, path.Join(path.Dir(change.path), change.aside),
 		func(at string, info fs.FileInfo) (unpack.Origin, error) {

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// journal is what a run does, each before it is done. A process that is killed has
-// written all of it.
+// journal records what a run does, each step before it is done. A killed process has written all of
+// it.
 type journal struct {
 	file   *os.File
 	buffer []byte
-	// delayed journals are written when they are flushed: until then nothing is
-	// done. What they hold before that is bounded all the same.
+	// delayed journals are written when they are flushed: nothing is done until then. Their buffer
+	// is bounded nevertheless.
 	delayed bool
 }
 
-// mostDelayed is worth a call of the system.
+// mostDelayed is a worthwhile size for one system call.
 const mostDelayed = 64 << 10
 
 func createJournal(name string) (*journal, error) {
@@ -47,21 +47,20 @@ func (j *journal) flush() error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// sortedAtOnce bounds the memory of sorting. A journal is nearly in order, so that
-// what is sorted later lies behind what was sorted before.
+// sortedAtOnce bounds the memory of sorting. A journal is nearly in order, so records that are
+// sorted later lie behind those that were sorted before.
 const sortedAtOnce = 10_000
 
-// sorted reads a journal in the order of the paths. Of one path the last record
-// counts.
+// sorted reads a journal in the order of paths. The last record of a path counts.
 type sorted struct {
 	file  *os.File
-	start int64  // where the first record is that was not given
-	from  string // all paths up to that were given
+	start int64  // where the first unread record is
+	from  string // all paths up to this one were returned
 	page  []record
-	last  bool // page is
+	last  bool // this is the last page
 }
 
-// placed is a record, and where in the journal its path is named first.
+// placed is a record, and where the journal first names its path.
 type placed struct {
 	record
 	at int64
@@ -83,13 +82,13 @@ func (s *sorted) next() (record, error) {
 	return r, nil
 }
 
-// turn finds the records that follow in order.
+// turn finds the following records in order.
 func (s *sorted) turn() error {
 	if _, err := s.file.Seek(s.start, io.SeekStart); err != nil {
 		return err
 	}
 	var found []placed
-	bound, later := "", int64(math.MaxInt64) // where the first one is that does not follow yet
+	bound, later := "", int64(math.MaxInt64) // where the first postponed record is
 	keepFirst := func() {
 		if found = arrange(found); len(found) <= sortedAtOnce {
 			return
@@ -135,8 +134,7 @@ func (s *sorted) turn() error {
 	return nil
 }
 
-// arrange sorts records by their paths. Of one path the last record stays, in the place
-// of the first.
+// arrange sorts records by path. The last record of a path stays, in the place of the first.
 func arrange(found []placed) []placed {
 	slices.SortStableFunc(found, func(a, b placed) int { return strings.Compare(a.path, b.path) })
 	some := found[:0]

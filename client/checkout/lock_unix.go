@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// lock takes the folder of the state itself. It is free again when its process has
-// ended, however.
+// lock locks the folder of the state itself. The lock ends with its process in any case.
 func lock(folder string) (*os.File, error) {
 	file, err := os.Open(folder)
 	if err != nil {
@@ -26,8 +25,7 @@ func lock(folder string) (*os.File, error) {
 	return file, nil
 }
 
-// unlock gives the folder free also where a process that is being started has the file
-// for a moment.
+// unlock releases the folder even while a process that is being started briefly holds the file.
 func unlock(file *os.File) error {
 	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }

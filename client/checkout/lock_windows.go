@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock takes a file, which stays. It is free again when its process has ended,
-// however.
+// lock locks a file, which stays. The lock ends with its process in any case.
 func lock(folder string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

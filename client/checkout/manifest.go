@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// manifestPath is the first member of a difference.
+	// manifestPath is the first member of a delta.
 	manifestPath = stateFolder + "/manifest.json"
-	// maxManifest is some hundred bytes for each of the two million entries that a
-	// server puts into an archive.
+	// maxManifest allows some hundred bytes for each of the two million entries of a server's
+	// largest archive.
 	maxManifest = 1 << 30
-	// maxToken is more than a server's longest path has when it is percent-encoded.
+	// maxToken is more than a server's longest path takes when it is percent-encoded.
 	maxToken = 128 << 10
-	// maxDepth is more than a manifest has, with what later ones may add.
+	// maxDepth is more than any manifest needs, with room for later versions.
 	maxDepth = 16
-	// maxPath is the longest path that package unpack writes, and so a state has.
+	// maxPath is the longest path that package unpack writes, and so that a state contains.
 	maxPath = 4096
 	// maxPaths bounds the bytes of paths that are removed at once.
 	maxPaths = 1 << 20
 )
 
-// readManifest removes what a difference lists as deleted, after all of the manifest
-// was found to be good. What it lists besides comes as members.
+// readManifest removes the paths that a delta lists as deleted, after it has validated the whole
+// manifest. Its other paths come as members.
 func (r *run) readManifest(size int64, content io.Reader) error {
 	if size > maxManifest {
 		return fmt.Errorf("%w: %s has %d bytes", client.ErrDamaged, manifestPath, size)
@@ -50,8 +50,7 @@ func (r *run) readManifest(size int64, content io.Reader) error {
 	return errors.Join(err, closed(held))
 }
 
-// readHeading reads what the difference is of, and which folders something else takes
-// the place of.
+// readHeading reads the commits of the delta, and which folders something else replaces.
 func (r *run) readHeading(content io.Reader) error {
 	var base string
 	m := newManifest(content)
@@ -84,8 +83,8 @@ func (r *run) readHeading(content io.Reader) error {
 	return nil
 }
 
-// removeListed removes what is listed as deleted. What is in a folder that something
-// else takes the place of waits for that.
+// removeListed removes the paths that are listed as deleted. The contents of a replaced folder wait
+// for the replacement.
 func (r *run) removeListed(content io.Reader) error {
 	m := newManifest(content)
 	listed, bytes := make(map[string]bool), 0
@@ -101,8 +100,7 @@ func (r *run) removeListed(content io.Reader) error {
 		bytes = 0
 		return err
 	}
-	// Of a folder that is not there, and that something else takes the place of, there
-	// is the record.
+	// A replaced folder that does not exist still has its record.
 	suffixes := map[string]string{"deleted": "", "typeChanged": "/"}
 	err := m.eachMember(func(key string) error {
 		suffix, ok := suffixes[key]
@@ -126,8 +124,8 @@ func (r *run) removeListed(content io.Reader) error {
 	return flush()
 }
 
-// manifest reads an object of JSON without holding more than a part of it, whatever it
-// has. Its errors are client.ErrDamaged, or those of reading.
+// manifest reads a JSON object while it holds only a part of it, whatever it contains. Its errors
+// are client.ErrDamaged, or those of reading.
 type manifest struct {
 	json *json.Decoder
 	in   io.Reader
@@ -141,11 +139,11 @@ func newManifest(in io.Reader) *manifest {
 	return m
 }
 
-// Read gives the decoder as much as it needs for the next text. What it has read and
-// not yet understood is one that goes on.
+// Read gives the decoder as much as it needs for the next token. A longer token than maxToken is an
+// error.
 func (m *manifest) Read(p []byte) (int, error) {
 	if m.read-m.json.InputOffset() > maxToken {
-		return 0, fmt.Errorf("%w: a text of it goes on beyond %d bytes", client.ErrDamaged, maxToken)
+		return 0, fmt.Errorf("%w: a string in its manifest is longer than %d bytes", client.ErrDamaged, maxToken)
 	}
 	n, err := m.in.Read(p[:min(len(p), maxToken/32)])
 	m.read += int64(n)
@@ -155,8 +153,7 @@ func (m *manifest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// damaged makes errors of the decoder what they mean: its end, and any other form, is
-// damage.
+// damaged turns errors of the decoder into damage: a premature end, and any malformed JSON.
 func (m *manifest) damaged(err error) error {
 	if err == nil || m.err != nil || errors.Is(err, client.ErrDamaged) {
 		return errors.Join(err, m.err)
@@ -197,8 +194,8 @@ func (m *manifest) eachMember(read func(key string) error) error {
 	return err
 }
 
-// eachPath reads a list of paths, which are percent-encoded. One that is too long for
-// any state is passed over.
+// eachPath reads a list of paths, which are percent-encoded. It skips a path that is too long for
+// any state.
 func (m *manifest) eachPath(each func(path string) error) error {
 	if err := m.begin('['); err != nil {
 		return err
@@ -223,7 +220,7 @@ func (m *manifest) eachPath(each func(path string) error) error {
 	return err
 }
 
-// pass reads over a value.
+// pass skips a value.
 func (m *manifest) pass() error {
 	for depth := 0; ; {
 		t, err := m.token()

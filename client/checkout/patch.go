@@ -13,9 +13,8 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
-// stream begins the download of an archive, with patches where bytes count and the
-// server has them. One that does not know of them refuses the option; it is not
-// asked again.
+// stream begins the download of an archive, with patches if bytes are costly and the server
+// supports them. A server that does not refuses the option, and is not asked again.
 func (r *run) stream(
 	ctx context.Context, c *client.Client, revision string, query url.Values,
 ) (*client.Download, error) {
@@ -34,9 +33,9 @@ func (r *run) stream(
 	return d, err
 }
 
-// patched makes the content of a file out of what is there. Where that is not what
-// the patch is for, such as nothing, the file is downloaded: the unpacker compares it
-// with its id.
+// patched applies a patch to the present content of a file. If that is not the patch's base, for
+// example because the file is missing, it downloads the file: the unpacker compares the result with
+// its id.
 func (r *run) patched(m unpack.Member, patch io.Reader) (io.Reader, error) {
 	base, err := r.disk.read(m.Path)
 	if err != nil {
@@ -56,8 +55,7 @@ func (r *run) patched(m unpack.Member, patch io.Reader) (io.Reader, error) {
 	return bytes.NewReader(content), nil
 }
 
-// whole downloads a file of the head. If that is gone by now the next run takes
-// another one.
+// whole downloads a file of the new commit. If that is gone by now, the next run takes another one.
 func (r *run) whole(path string) (io.Reader, error) {
 	d, err := r.fetch(path)
 	if isMissing(err) {
@@ -66,11 +64,11 @@ func (r *run) whole(path string) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Size = -1 // what is told is the progress of the archive
+	d.Size = -1 // only the progress of the archive is reported
 	return &counted{Download: d, run: r}, nil
 }
 
-// read returns what is in a file that may be patched, and nothing of any other.
+// read returns the content of a file that may be patched, and nothing for any other.
 func (d *disk) read(at string) ([]byte, error) {
 	there, err := d.look(at)
 	if err != nil || there.info == nil || !there.info.Mode().IsRegular() || there.info.Size() > unpack.MaxPatched {

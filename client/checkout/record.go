@@ -19,54 +19,54 @@ import (
 
 type kind byte
 
-// The kinds, as files have them.
+// These are the kinds of files.
 const (
 	plainFile  kind = 'f'
 	executable kind = 'x'
 	link       kind = 'l'
 	directory  kind = 'd'
-	// nothing is what a path has where a run has put nothing yet.
+	// nothing says that no run has written anything at the path.
 	nothing kind = '-'
 )
 
-// flag is what a record says of its path.
+// flag is the meaning of a record.
 type flag byte
 
 const (
-	// brought is what a run has put there, or found there.
+	// brought is a version that a run wrote, or found there.
 	brought flag = '='
-	// kept is what the commit has, where the folder has what the user made of it.
+	// kept is the version of the commit, while the folder has the user's.
 	kept flag = 'k'
-	// accepted is likewise, and the user wants it so.
+	// accepted is the same, and the user wants it so.
 	accepted flag = 'm'
-	// postponed is what a run had put there before: what the commit has comes later.
+	// postponed is the version of an earlier run: that of the commit comes later.
 	postponed flag = 'p'
-	// skipped is likewise, where the commit has a link that leads outside.
+	// skipped is the same, for a link of the commit that leads outside.
 	skipped flag = 's'
-	// gone, in a journal, is what a run has removed.
+	// gone, in a journal, is a version that a run has removed.
 	gone flag = '-'
-	// previewed is what a run would have brought that is a dry one.
+	// previewed is a version that a dry run would have written.
 	previewed flag = '?'
 )
 
-// record is what a path has from a run. Those of a folder end in a slash; so the
-// order of an archive's members is that of the bytes of their paths.
+// record is a run's version of a path. Paths of folders end in a slash, so records have the order
+// of an archive's members: that of the bytes of their paths.
 type record struct {
 	path  string
 	kind  kind
 	flag  flag
 	id    unpack.ID
 	size  int64
-	mtime int64 // in nanoseconds since 1970; 0 where it says nothing
-	// ctime is when the file was changed last, in the same unit, as the system has it.
+	mtime int64 // in nanoseconds since 1970; 0 if unknown
+	// ctime is the system's time of the last change, in the same unit.
 	ctime int64
-	// aside, in a journal, is the name beside the path under which a file waits for it,
-	// or lies that had it; "" where that is over.
+	// aside, in a journal, is the name beside the path of a file that waits for the path, or that
+	// had it; "" when that is over.
 	aside string
 }
 
-// appendTo writes the record in its only form: flags, id, size, times and path, with
-// blanks between, and a NUL, which no path has.
+// appendTo writes the record in its only form: flags, id, size, times and path, with blanks
+// between, and a NUL, which no path contains.
 func (r record) appendTo(b []byte) []byte {
 	b = append(append(b, byte(r.flag), byte(r.kind)), r.aside...)
 	b = hex.AppendEncode(append(b, ' '), r.id[:])
@@ -79,7 +79,7 @@ func (r record) appendTo(b []byte) []byte {
 }
 
 func parseRecord(text []byte) (r record, err error) {
-	// There are as many of them as files: this allocates nothing but the path.
+	// There are as many records as files, so this allocates nothing but the path.
 	flags, rest, _ := bytes.Cut(text, []byte{' '})
 	id, rest, _ := bytes.Cut(rest, []byte{' '})
 	size, rest, _ := bytes.Cut(rest, []byte{' '})
@@ -105,12 +105,12 @@ func parseRecord(text []byte) (r record, err error) {
 	return r, nil
 }
 
-// isPending reports whether a run looks at the path again that brings nothing for it.
+// isPending reports whether a run examines the path even if it has no new version for it.
 func (r record) isPending() bool {
 	return r.flag == kept || r.flag == postponed || r.flag == skipped
 }
 
-// isOurs reports whether the record is of what a run has put there.
+// isOurs reports whether the record is a version that a run wrote.
 func (r record) isOurs() bool {
 	return r.flag == brought || r.flag == postponed || r.flag == skipped
 }
@@ -148,14 +148,14 @@ const hasModes = runtime.GOOS != "windows"
 
 func isExecutable(mode fs.FileMode) bool { return hasModes && mode&0o100 != 0 }
 
-// The resolution of file systems' times. Within it a change need not be seen.
+// These are the resolutions of file systems' times. A change within them may be invisible.
 const (
 	fineTime   = 20 * time.Millisecond // the tick of a kernel's clock, and some more
-	coarseTime = 2 * time.Second       // of those that have whole seconds
+	coarseTime = 2 * time.Second       // of file systems with whole seconds
 )
 
-// isRacy reports whether a file may have been changed after the state was written
-// and have the same time all the same.
+// isRacy reports whether a file may have been changed after the state was written and still have
+// the same time.
 func (r record) isRacy(written int64) bool {
 	tick := fineTime
 	if r.mtime%int64(time.Second) == 0 {
@@ -170,8 +170,7 @@ type records interface {
 	next() (record, error)
 }
 
-// scanner reads the records of a file. What a process that was killed did not write
-// to its end is none.
+// scanner reads the records of a file. It ignores a record that a killed process did not complete.
 type scanner struct{ *bufio.Reader }
 
 func newScanner(r io.Reader) scanner { return scanner{bufio.NewReaderSize(r, 64<<10)} }
@@ -202,8 +201,8 @@ type none struct{}
 
 func (none) next() (record, error) { return record{}, io.EOF }
 
-// merge gives what both have of each path, in the order of the paths; nil where one has
-// nothing.
+// merge calls each with both records of each path, in the order of the paths; nil for a missing
+// record.
 func merge(old, changes records, each func(old, change *record) error) error {
 	o, oldErr := old.next()
 	c, changeErr := changes.next()

@@ -11,7 +11,7 @@ import (
 // removedAtOnce bounds the memory of paths that are to be removed.
 const removedAtOnce = 8192
 
-// paths are some of the folder. What there are more of than removedAtOnce has no part.
+// paths are a set of paths in the folder, at most removedAtOnce.
 type paths map[string]bool
 
 func (p paths) add(path string) {
@@ -20,7 +20,7 @@ func (p paths) add(path string) {
 	}
 }
 
-// cover reports whether a path, or a folder that it is in, is one of them.
+// cover reports whether a path, or a folder above it, is in the set.
 func (p paths) cover(path string) bool {
 	for len(p) > 0 && path != "" {
 		if p[path] {
@@ -45,8 +45,8 @@ func (f *folder) findSkipped() (paths, error) {
 	})
 }
 
-// removeFolder removes what runs wrote in a folder, and it. It reports whether nothing
-// is left in it.
+// removeFolder removes what runs wrote in a folder, and the folder. It reports whether nothing is
+// left.
 func (r *run) removeFolder(path string) (empty bool, err error) {
 	removed, err := r.removeCounted(func(w record) bool { return below(w.path, path) }, isInside(path))
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *run) removeFolder(path string) (empty bool, err error) {
 	if err != nil || !r.options.DryRun {
 		return left.isEmpty(path), err
 	}
-	// All is still there: what would not be?
+	// A dry run removes nothing, so it counts.
 	if left.files != removed {
 		return false, nil
 	}
@@ -69,13 +69,13 @@ func (r *run) removeFolder(path string) (empty bool, err error) {
 	return true, nil
 }
 
-// removeBelow removes what runs wrote in a folder, and it, unless a user has put
-// something there.
+// removeBelow removes what runs wrote in a folder, and the folder, unless a user has put something
+// there.
 func (r *run) removeBelow(folder string) error {
 	return r.removeThose(func(w record) bool { return below(w.path, folder) }, isInside(folder))
 }
 
-// isInside tells a folder and those below it from those above, which are about to be
+// isInside distinguishes a folder and those below it from those above, which are about to be
 // written to.
 func isInside(folder string) func(string) bool {
 	return func(path string) bool { return below(path+"/", folder) }
@@ -98,8 +98,7 @@ func (r *run) removeCounted(chosen func(record) bool, owns func(folder string) b
 	return remover.removed, err
 }
 
-// removeStale removes what the state has and the archive, which was a whole one,
-// has not.
+// removeStale removes the files of the state that a whole archive does not contain.
 func (r *run) removeStale() error {
 	s, err := r.readState()
 	if err != nil {
@@ -111,7 +110,7 @@ func (r *run) removeStale() error {
 	defer s.close()
 	r.seeFolder(unpack.Member{})
 	remover := newRemover(r, func(folder string) bool { return !r.hollow[folder] })
-	// What is added to the journal meanwhile is of paths that were passed.
+	// Records that are added to the journal meanwhile are for earlier paths.
 	err = merge(s, newSorted(r.journal.file), func(old, change *record) error {
 		if change != nil || r.spared.cover(old.path) {
 			return nil
@@ -121,23 +120,23 @@ func (r *run) removeStale() error {
 	return errors.Join(err, remover.flush())
 }
 
-// remover removes paths in their order, some at once.
+// remover removes paths in order, several at once.
 type remover struct {
 	run     *run
 	disk    *disk
 	chosen  []unpack.Removal
-	owns    func(folder string) bool // that may go when nothing is in it
-	removed int                      // files and links
+	owns    func(folder string) bool // may go when it is empty
+	removed int                      // including links
 }
 
-// anyFolder that becomes empty goes: no commit has an empty one.
+// anyFolder that becomes empty is removed: commits have no empty folders.
 func anyFolder(string) bool { return true }
 
 func newRemover(r *run, owns func(folder string) bool) *remover {
 	return &remover{run: r, disk: newDisk(r.options.Dir), owns: owns}
 }
 
-// add removes what a record is of, unless a user has changed it: that is no longer
+// add removes the file of a record. A file that the user has changed stays, and is no longer
 // followed.
 func (m *remover) add(w record) error {
 	there, err := m.disk.look(w.name())
@@ -166,7 +165,7 @@ func (m *remover) add(w record) error {
 		m.tellRemoved(w.path)
 		return r.note(unfollowed)
 	}
-	// The journal has it by the time when it is removed.
+	// The journal has the record before the removal.
 	m.chosen = append(m.chosen, unpack.Removal{Path: w.path, Yields: r.yields(&w, there.info)})
 	if len(m.chosen) < removedAtOnce {
 		return nil
@@ -179,8 +178,7 @@ func (m *remover) tellRemoved(path string) {
 	m.run.tellDeleted(path)
 }
 
-// flush removes the paths that were added, and the folders above them that have
-// nothing in them now.
+// flush removes the paths that were added, and the folders above them that became empty.
 func (m *remover) flush() error {
 	chosen := m.chosen
 	m.chosen = nil

@@ -18,12 +18,12 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
-// attempts are those of a run whose archive comes damaged, or breaks where it cannot
-// be gone on with, or whose folder changes meanwhile: that may be different the next time.
+// attempts are those of a run whose archive arrives damaged, or breaks and cannot be resumed, or
+// whose folder changes meanwhile: the next attempt may succeed.
 const attempts = 3
 
-// sync is one run, whose requests share one count of failures. now is the state of the
-// ref, if that is known.
+// sync is one run, whose requests share one count of failures. now is the state of the ref, if
+// known.
 func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
 	ctx, _ = retry.Begin(ctx)
 	for left := attempts - 1; ; left-- {
@@ -37,17 +37,17 @@ func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) 
 	}
 }
 
-// nothingNew is more than an archive without changes has, in bytes.
+// nothingNew is more than the size of an archive without changes, in bytes.
 const nothingNew = 64 << 10
 
-// isBegunAnew tells the errors that another attempt may not have.
+// isBegunAnew reports whether another attempt may avoid an error.
 func isBegunAnew(err error) bool {
 	refused, ok := errors.AsType[*unpack.RefusedError](err)
 	switch {
-	case ok: // a user has made a file where a folder is needed
+	case ok: // a user has made a file in place of a needed folder
 		return refused.Reason == unpack.InTheWay || refused.Reason == unpack.ThroughLink
 	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), isAbsent(err):
-		return true // the last where a user has removed a folder that was written to
+		return true // the last if a user has removed a folder that was written to
 	case errors.Is(err, client.ErrNetwork): // package client has tried again
 		return false
 	default:
@@ -77,7 +77,7 @@ func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.Stat
 	return result, nil
 }
 
-// notNil is for JSON, where a list without anything is a list.
+// notNil returns a list that JSON encodes as a list, even if it is empty.
 func notNil(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -92,9 +92,9 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 	}
 	switch {
 	case now == nil:
-		result, err = f.take(ctx, c, o.Ref, base, nil) // nothing, where nothing is new
+		result, err = f.take(ctx, c, o.Ref, base, nil) // an empty delta if nothing is new
 	case now.Missing || now.Commit == "":
-		return f.take(ctx, c, o.Ref, "", nil) // for the server's own words, or its archive
+		return f.take(ctx, c, o.Ref, "", nil) // for the server's own error message, or its archive
 	case now.Commit != base:
 		result, err = f.take(ctx, c, now.Commit, base, nil)
 		if errors.Is(err, ErrGone) { // the branch was moved meanwhile
@@ -112,33 +112,33 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 // run is one archive on its way into the folder.
 type run struct {
 	*folder
-	base      string   // the commit that the archive may be a difference from, or ""
-	announced string   // the commit of the archive, or "" where the server does not say it
-	head      string   // that which a difference leads to
-	some      []string // paths that are all that is asked for; nil: everything
-	old       cursor   // of the state, before the run
+	base      string   // the commit that the archive may be a delta from, or ""
+	announced string   // the commit of the archive, or "" if the server does not name it
+	head      string   // the commit that a delta leads to
+	some      []string // the only paths that were requested; nil: everything
+	old       cursor   // in the state before the run
 	links     paths    // those that were skipped before
 	disk      *disk
-	delta     bool // the archive is a difference
+	delta     bool // the archive is a delta
 	buffer    []byte
 	unpacker  *unpack.Unpacker
-	// replaced are folders that something else takes the place of: what is in them
-	// is removed when that comes, and not before.
+	// replaced are folders that something else replaces: their contents are removed when that
+	// arrives, and not before.
 	replaced paths
-	entered  string // the member before, if it was a folder
-	hollow   paths  // folders of the archive with nothing in them
-	// spared are folders in whose place there is to be a link that was skipped.
+	entered  string // the previous member, if it was a folder
+	hollow   paths  // empty folders of the archive
+	// spared are folders in the place of skipped links.
 	spared paths
-	// fetch downloads a file of the head.
+	// fetch downloads a file of the new commit.
 	fetch func(path string) (*client.Download, error)
 
-	mu      sync.Mutex // for what follows, and events
+	mu      sync.Mutex // for the fields below, and events
 	journal *journal
 	result  Result
 }
 
-// take brings an archive into the folder: that of a revision, or what differs
-// from the base, or some paths of it only.
+// take brings an archive into the folder: that of a revision, the difference from the base, or only
+// some paths.
 func (f *folder) take(
 	ctx context.Context, c *client.Client, revision, base string, some []string,
 ) (_ Result, err error) {
@@ -163,16 +163,16 @@ func (f *folder) take(
 	if err != nil {
 		return r.result, err
 	}
-	defer func() { _ = d.Close() }() // only read from
+	defer func() { _ = d.Close() }() // it was only read
 	if base != "" && d.Commit == base {
-		// To the server, what is read to its end was not broken off.
+		// A download that is read to its end does not look aborted to the server.
 		_, _ = io.CopyN(io.Discard, d, nothingNew)
 		r.result.Commit = base
 		return r.result, nil
 	}
 	r.announced = d.Commit
 	r.tell(Event{Event: EventStart, Commit: d.Commit, Base: r.base, Size: max(d.Size, 0)})
-	// Nothing was asked for in vain: from here on there is something to be recovered.
+	// From here on there is something to recover.
 	if r.journal, err = createJournal(f.path(journalName)); err != nil {
 		return r.result, err
 	}
@@ -209,7 +209,7 @@ func isMissing(err error) bool {
 	return ok && refused.NotFound()
 }
 
-// explainGone finds out whether the repository is missing or something of it.
+// explainGone finds out whether the repository or a part of it is missing.
 func (r *run) explainGone(ctx context.Context, c *client.Client, err error) error {
 	o := r.options
 	if _, other := c.Read(ctx, "repo://"+escape(o.Repository)); isMissing(other) {
@@ -221,7 +221,7 @@ func (r *run) explainGone(ctx context.Context, c *client.Client, err error) erro
 	return fmt.Errorf("revision %q of %q: %w", o.Ref, o.Repository, ErrGone)
 }
 
-// counted tells of the progress of a download.
+// counted reports the progress of a download.
 type counted struct {
 	*client.Download
 	run  *run
@@ -274,7 +274,7 @@ func (r *run) unpack(ctx context.Context, d *client.Download) error {
 	return errors.Join(err, root.Close())
 }
 
-// compareCommit refuses an archive that is of another commit than the server said.
+// compareCommit refuses an archive of another commit than the server announced.
 func (r *run) compareCommit(comment string) error {
 	switch {
 	case !isCommit(comment):
@@ -285,12 +285,12 @@ func (r *run) compareCommit(comment string) error {
 	return nil
 }
 
-// isCommit reports whether a text has the form of an id of git.
+// isCommit reports whether a string has the form of a git id.
 func isCommit(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// preview decides as a run does, and has nothing written.
+// preview decides as a run does, and writes nothing.
 func (r *run) preview(m unpack.Member, content io.Reader) (unpack.Choice, error) {
 	choice, err := r.choose(m, content)
 	if err == nil && !choice.Skip && m.Kind != unpack.Folder {
@@ -321,7 +321,7 @@ func (r *run) note(w record) error {
 	return r.journal.add(w)
 }
 
-// keep tells of what is not overwritten, or removed.
+// keep reports a file that is not overwritten or removed.
 func (r *run) keep(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -343,10 +343,10 @@ func named(list []string, path string) []string {
 	return list
 }
 
-// isWhole reports whether what the archive has not is not to be there.
+// isWhole reports whether files that the archive lacks are to be removed.
 func (r *run) isWhole() bool { return !r.delta && r.some == nil }
 
-// addStaying adds what others have kept and skipped.
+// addStaying adds the kept and skipped paths of other results.
 func (r *Result) addStaying(others ...Result) {
 	for _, o := range others {
 		r.Kept, r.KeptCount = union(r.Kept, r.KeptCount, o.Kept, o.KeptCount)
@@ -354,12 +354,12 @@ func (r *Result) addStaying(others ...Result) {
 	}
 }
 
-// union is of two lists of names, which may have been cut.
+// union merges two lists of names, which may have been cut.
 func union(a []string, counted int, b []string, more int) ([]string, int) {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	all = slices.Compact(all)
-	// Beyond the names there is no telling what both have.
+	// The overlap of names beyond the lists is unknown.
 	return all[:min(len(all), mostNamed)], max(len(all), counted, more)
 }
 
@@ -372,11 +372,11 @@ func (r *run) finish() error {
 // cursor finds records in the order of their paths.
 type cursor struct {
 	records
-	at  record // the one that was read last
+	at  record // the last one read
 	err error  // why there is no other
 }
 
-// seek returns the record of a path, or nil. Paths before it are passed over.
+// seek returns the record of a path, or nil, and skips earlier paths.
 func (c *cursor) seek(path string) (*record, error) {
 	for c.err == nil && c.at.path < path {
 		c.at, c.err = c.next()

@@ -12,15 +12,15 @@ import (
 	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
-// stage is the folder that an archive is unpacked into before any of it is seen.
+// stage is the folder into which an archive is unpacked before any of its files is visible.
 const stage = stateFolder + "/" + stageName
 
-// errAppeared ends a run whose folder got something that the archive has as well
-// while the archive was unpacked.
+// errAppeared ends a run whose folder got a file that the archive contains as well while the
+// archive was unpacked.
 var errAppeared = errors.New("files appeared in the folder meanwhile")
 
-// unpackInto unpacks an archive: beside the folder where that has nothing yet, since
-// names that nobody looks at are made in half the time, and otherwise into it.
+// unpackInto unpacks an archive: beside an empty folder, since names that no program watches are
+// made in half the time, and otherwise into the folder.
 func (r *run) unpackInto(
 	ctx context.Context, in io.Reader, root *os.Root, o unpack.Options,
 ) (unpack.Report, error) {
@@ -41,8 +41,8 @@ func hasOnlyState(root *os.Root) (bool, error) {
 	return len(entries) == 0 || len(entries) == 1 && entries[0].Name() == stateFolder, err
 }
 
-// unpackAside gives the files their names when all of them are there. The journal has
-// them by then, so that a run that is killed meanwhile is brought in order as any.
+// unpackAside gives the files their names when all of them are there. The journal has them by then,
+// so a run that is killed meanwhile is recovered as usual.
 func (r *run) unpackAside(
 	ctx context.Context, in io.Reader, root *os.Root, o unpack.Options,
 ) (report unpack.Report, err error) {
@@ -66,8 +66,8 @@ func (r *run) unpackAside(
 	return report, reveal(root)
 }
 
-// reveal moves what is at the top of the stage into the folder. What a user has put
-// there meanwhile stays.
+// reveal moves the top entries of the stage into the folder. Files that a user has put there
+// meanwhile stay.
 func reveal(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), stage)
 	if err != nil {
@@ -77,7 +77,7 @@ func reveal(root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = folder.Close() }() // only read from
+	defer func() { _ = folder.Close() }() // it was only read
 	for _, entry := range entries {
 		err := folder.Move(path.Join(stage, entry.Name()), entry.Name())
 		if errors.Is(err, fs.ErrExist) {

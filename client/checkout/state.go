@@ -23,17 +23,17 @@ const (
 	stateName   = "state"
 	journalName = "journal"
 	stageName   = "stage"
-	heldName    = "held"    // a large content that is compared
-	previewName = "preview" // what a dry run unpacks into
+	heldName    = "held"    // a large content during comparison
+	previewName = "preview" // the target of a dry run
 	// unfinished is the state before it gets its name.
 	unfinished = "state.new"
 
-	// stateVersion is that of the states that are written. Those of the version before
-	// have the same form with less in it.
+	// stateVersion is the version of states that are written. The previous version has the same
+	// form with fewer fields.
 	stateVersion, oldestVersion = 2, 1
 )
 
-// Followed is what a folder is kept in step with, as the [Options] of its last run say.
+// Followed is what a folder is kept in step with, from the [Options] of its last run.
 type Followed struct {
 	Repository string   `json:"repository"`
 	Ref        string   `json:"ref"`
@@ -47,32 +47,31 @@ type Followed struct {
 type header struct {
 	Version int `json:"version"`
 	Followed
-	// Commit is what the records are of; "" when they are of several, since a run
-	// did not end.
+	// Commit is the commit of the records; "" if they are of several commits because a run did not
+	// end.
 	Commit  string `json:"commit"`
-	Kept    int    `json:"kept"`    // records that each run looks at
+	Kept    int    `json:"kept"`    // records that each run examines
 	Written int64  `json:"written"` // in nanoseconds since 1970
 }
 
-// fits reports whether the folder has what the options ask for, of another commit
-// perhaps.
+// fits reports whether the folder has what the options ask for, possibly of another commit.
 func (h header) fits(o Options) bool {
 	return h.Commit != "" && h.Repository == o.Repository && h.Profile == o.Profile && h.LFS == o.LFS &&
 		h.Submodules == o.Submodules && slices.Equal(h.Paths, o.Paths) && slices.Equal(h.Exclude, o.Exclude)
 }
 
-// folder is a synced one, locked.
+// folder is a locked, synced folder.
 type folder struct {
 	options Options
-	state   string   // the folder of the state: that in the folder, or a copy for a dry run
+	state   string   // the folder of the state: inside the folder, or a copy for a dry run
 	lock    *os.File // nil for a dry run
-	made    bool     // the folder was not there before
+	made    bool     // the folder did not exist before
 	header  header
 	// unpatched says that the server has no patches.
 	unpatched bool
 }
 
-// open locks the folder. Only a folder that may be synced is touched.
+// open locks the folder. It touches only a folder that may be synced.
 func open(o Options) (*folder, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -113,7 +112,7 @@ func (f *folder) lockState() error {
 	return err
 }
 
-// copyState has a dry run change a state of its own.
+// copyState gives a dry run a state of its own.
 func (f *folder) copyState() error {
 	there := f.state
 	var err error
@@ -128,13 +127,13 @@ func (f *folder) copyState() error {
 	return nil
 }
 
-// copyFile copies a file, if there is one.
+// copyFile copies a file, if it exists.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return notAbsent(err)
 	}
-	defer func() { _ = in.Close() }() // only read from
+	defer func() { _ = in.Close() }() // it was only read
 	out, err := os.Create(to)
 	if err != nil {
 		return err
@@ -147,7 +146,7 @@ func (f *folder) close() error {
 	if f.options.DryRun {
 		return os.RemoveAll(f.state)
 	}
-	// What was made for a run that brought nothing goes with it; else it is not empty.
+	// The folders made for a run without result are removed; otherwise they are not empty.
 	if os.Remove(f.state) == nil && f.made {
 		_ = os.Remove(f.options.Dir)
 	}
@@ -159,16 +158,16 @@ func (f *folder) path(name string) string { return filepath.Join(f.state, name) 
 type state struct {
 	records
 	header header
-	file   *os.File // nil where there is none
+	file   *os.File // nil if there is none
 }
 
 func (s state) close() {
 	if s.file != nil {
-		_ = s.file.Close() // only read from
+		_ = s.file.Close() // it was only read
 	}
 }
 
-// readState opens the state. Where there is none it has no records.
+// readState opens the state. A missing state has no records.
 func (f *folder) readState() (s state, err error) {
 	s.file, err = os.Open(f.path(stateName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -190,7 +189,7 @@ func (f *folder) readState() (s state, err error) {
 	return s, nil
 }
 
-// find looks a path up by reading all. It is for what is rare.
+// find looks a path up by reading all records. It is for rare cases.
 func (f *folder) find(path string) (*record, error) {
 	var found *record
 	err := f.each(func(r record) error {
@@ -211,11 +210,10 @@ func (f *folder) each(do func(record) error) error {
 	return merge(s, none{}, func(r, _ *record) error { return do(*r) })
 }
 
-// choice is which of two records of a path stays, each of them nil where there is none;
-// and nil where none does.
+// choice returns which of two records of a path stays, or nil for none. A missing record is nil.
 type choice func(old, change *record) (*record, error)
 
-// headerOf is that of a state of a commit, by the options.
+// headerOf returns the header of a state of a commit, by the options.
 func (f *folder) headerOf(commit string) header {
 	o := f.options
 	return header{Commit: commit, Followed: Followed{
@@ -224,8 +222,7 @@ func (f *folder) headerOf(commit string) header {
 	}}
 }
 
-// replaceState writes the state anew, of what choose makes of the present records
-// and those of a journal.
+// replaceState writes a new state: choose combines the present records and those of a journal.
 func (f *folder) replaceState(h header, changes records, choose choice) error {
 	old, err := f.readState()
 	if err != nil {
@@ -233,7 +230,7 @@ func (f *folder) replaceState(h header, changes records, choose choice) error {
 	}
 	defer old.close()
 	h.Version, h.Written = stateVersion, time.Now().UnixNano()
-	// The header is first, and has the number of records that are pending.
+	// The header comes first and contains the number of pending records.
 	if h.Kept, err = f.writeState(h, old, changes, choose); err != nil {
 		return err
 	}
@@ -257,7 +254,7 @@ func (f *folder) writeState(h header, old state, changes records, choose choice)
 	if err != nil {
 		return 0, err
 	}
-	_, _ = out.Write(append(bytes.Repeat([]byte{' '}, len(room)), 0)) // Flush gives its error
+	_, _ = out.Write(append(bytes.Repeat([]byte{' '}, len(room)), 0)) // Flush returns its error
 	err = merge(old, changes, func(was, change *record) error {
 		r, err := choose(was, change)
 		if err != nil || r == nil {
@@ -270,7 +267,7 @@ func (f *folder) writeState(h header, old state, changes records, choose choice)
 		case change != nil:
 			err = d.complete(r)
 		case r.isRacy(old.header.Written):
-			err = d.refresh(r) // the time of the new state would hide that
+			err = d.refresh(r) // the time of the new state would hide it
 		}
 		if err != nil {
 			return err
@@ -291,21 +288,21 @@ func (f *folder) writeState(h header, old state, changes records, choose choice)
 	return pending, err
 }
 
-// takeChange is how records follow each other after a run that ended.
+// takeChange merges the record of a completed run.
 func takeChange(old, change *record) (*record, error) {
 	switch {
 	case change == nil:
 		return old, nil
 	case change.flag == gone:
-		return nil, nil //nolint:nilnil // it has none
+		return nil, nil //nolint:nilnil // the path has none
 	default:
 		return change, nil
 	}
 }
 
-// recover throws away what was never seen, and ends a run that did not, by what the
-// disk has: a record of its journal may be of what was about to be done. The state is
-// then one of no commit.
+// recover discards unpublished files, and finishes an interrupted run according to the disk: a
+// record of its journal may be about a step that was not done. The resulting state belongs to no
+// commit.
 func (f *folder) recover() error {
 	if err := errors.Join(os.RemoveAll(f.path(stageName)), os.RemoveAll(f.path(heldName))); err != nil {
 		return err
@@ -327,7 +324,7 @@ func (f *folder) recover() error {
 	return os.Remove(file.Name())
 }
 
-// takeUp makes the state of a journal that was last written at a time.
+// takeUp makes a state from a journal that was last written at a time.
 func (f *folder) takeUp(journal *os.File, written int64) error {
 	root, err := os.OpenRoot(f.options.Dir)
 	if err != nil {
@@ -352,8 +349,8 @@ func (f *folder) takeUp(journal *os.File, written int64) error {
 	return errors.Join(err, root.Close())
 }
 
-// decide is which of two records is true, of which one is of a journal that was
-// last written at a time.
+// decide returns which of two records matches the disk. change is from a journal that was last
+// written at a time.
 func (d *disk) decide(old, change *record, written int64) (*record, error) {
 	there, err := d.look(change.name())
 	if err != nil {

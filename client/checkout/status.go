@@ -10,8 +10,8 @@ import (
 
 // The states of a file, in a [Status].
 const (
-	FileKept      = "kept"      // the commit has another version than the user made here
-	FileMine      = "mine"      // likewise, and Options.Mine wants it so
+	FileKept      = "kept"      // the commit has another version than the user's
+	FileMine      = "mine"      // the same, and Options.Mine wants it so
 	FilePostponed = "postponed" // the version of the commit comes with the next run
 	FileSkipped   = "skipped"   // a link of the commit that leads outside
 	FileEdited    = "edited"    // since the last run
@@ -21,26 +21,25 @@ const (
 // Status is what a folder has, as far as that is known without a server.
 type Status struct {
 	Followed
-	// Commit is what the folder has; "" where a run has begun and not ended.
+	// Commit is the folder's commit; "" during a run, and after an interrupted one.
 	Commit string    `json:"commit"`
-	Synced time.Time `json:"synced"` // when the last run ended that brought something
-	// Interrupted says that a run is under way, or was broken off.
+	Synced time.Time `json:"synced"` // the end of the last run with changes
+	// Interrupted says that a run is in progress, or was interrupted.
 	Interrupted bool `json:"interrupted"`
-	// Files are those that are not as the commit has them, in the order of their
-	// paths; at most 1,000.
+	// Files are those that differ from the commit, in the order of their paths; at most 1,000.
 	Files []File `json:"files"`
-	// FileCount is how many there are.
+	// FileCount is the number of these files.
 	FileCount int `json:"fileCount"`
 }
 
-// File is one that is not as the commit has it.
+// File is a file that differs from the commit.
 type File struct {
 	Path  string `json:"path"`
 	State string `json:"state"`
 }
 
-// StatusOf looks at a folder that was synced. It compares files with what the last run
-// has noted, and reads those whose times leave a doubt. A run may be under way.
+// StatusOf examines a synced folder. It compares files with the notes of the last run, and reads
+// those whose times are inconclusive. A run may be in progress.
 func StatusOf(dir string) (Status, error) {
 	f := &folder{options: Options{Dir: dir}, state: filepath.Join(dir, stateFolder)}
 	s, err := f.readState()
@@ -74,7 +73,7 @@ func StatusOf(dir string) (Status, error) {
 	return now, err
 }
 
-// stateOf is that of a file, or "" where it is as the record says.
+// stateOf returns the state of a file, or "" if it matches its record.
 func (d *disk) stateOf(w record, written int64) (string, error) {
 	switch w.flag {
 	case skipped:
@@ -87,7 +86,7 @@ func (d *disk) stateOf(w record, written int64) (string, error) {
 		return "", err
 	}
 	if w.kind == directory && w.flag == brought {
-		return "", nil // what is in it says it
+		return "", nil // its contents decide
 	}
 	has, err := d.has(w, there, written)
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/repomcp/repomcp/client"
 )
 
-// check reads the files of the state: with Verify all of them, otherwise those that
-// are pending. What is to be mended comes anew.
+// check reads the files of the state: with Verify all of them, otherwise the pending ones. It
+// downloads those that need repair.
 func (f *folder) check(ctx context.Context, c *client.Client, result Result) (Result, error) {
 	f.tellProgress(PhaseCheck, result, 0)
 	found := checked{folder: f, disk: newDisk(f.options.Dir), told: result}
@@ -44,12 +44,11 @@ func (f *folder) check(ctx context.Context, c *client.Client, result Result) (Re
 
 const literal = ":(literal)"
 
-// mostQuery bounds the bytes of a URI that are for paths: servers, and proxies on the
-// way to them, take some 4 KiB.
+// mostQuery bounds the bytes of a URI for paths: servers and proxies accept some 4 KiB.
 const mostQuery = 3 << 10
 
 type selection struct {
-	paths []string // nil where they are too many to be named
+	paths []string // nil if they are too many to be named
 	bytes int
 }
 
@@ -60,7 +59,7 @@ func (s *selection) add(path string) {
 	}
 }
 
-// mend takes what was selected, or everything where a server does not want that.
+// mend downloads the selected paths, or everything if a server refuses the selection.
 func (f *folder) mend(ctx context.Context, c *client.Client, commit string, s selection) (Result, error) {
 	if s.bytes == 0 {
 		return Result{}, nil
@@ -73,15 +72,15 @@ func (f *folder) mend(ctx context.Context, c *client.Client, commit string, s se
 	return result, err
 }
 
-// checked is what the files of a state turn out to be.
+// checked is the result of checking the files of a state.
 type checked struct {
 	*folder
 	disk   *disk
-	told   Result // has what the run has kept and skipped already
+	told   Result // what the run has already kept and skipped
 	mend   selection
 	below  string // the folder that was selected last, with a slash
-	solved bool   // something that was kept is right now
-	result Result // has what is kept and skipped
+	solved bool   // a kept file matches the commit now
+	result Result // what is kept and skipped
 }
 
 func (f *checked) look(w record) error {
@@ -105,7 +104,7 @@ func (f *checked) look(w record) error {
 	return f.compare(w)
 }
 
-// compare finds out whether a path has what its record says.
+// compare checks whether a path matches its record.
 func (f *checked) compare(w record) error {
 	there, err := f.disk.look(w.name())
 	if err != nil {
@@ -117,7 +116,7 @@ func (f *checked) compare(w record) error {
 		if err != nil {
 			return err
 		}
-		missing = in.isEmpty(w.path) // a folder without anything in it is no edit
+		missing = in.isEmpty(w.path) // an empty folder is no edit
 	}
 	if missing {
 		f.choose(w)
@@ -129,8 +128,7 @@ func (f *checked) compare(w record) error {
 	if err != nil {
 		return err
 	}
-	// A file that has another content and not another time was not changed by
-	// anybody who would want it back.
+	// A file with other content and the same time is damaged: no user's program has edited it.
 	touched := there.info == nil || w.flag != brought || w.kind == link || kindOfFile(there.info) != w.kind ||
 		there.info.Size() != w.size || !w.hasTimes(there.info)
 	switch {
@@ -144,12 +142,12 @@ func (f *checked) compare(w record) error {
 	return nil
 }
 
-// isTold is for a path, or what is below one that is in the way.
+// isTold reports whether a path, or an obstacle above it, was already reported.
 func (f *checked) isTold(path string) bool {
 	return isAmong(path, f.told.Kept) || slices.Contains(f.told.Skipped, path)
 }
 
-// choose selects what a record is of. What is below a folder comes with it.
+// choose selects the path of a record. Paths below a selected folder come with it.
 func (f *checked) choose(w record) {
 	if f.below != "" && strings.HasPrefix(w.path, f.below) {
 		return
@@ -160,7 +158,7 @@ func (f *checked) choose(w record) {
 	}
 }
 
-// solve makes what was kept and is right now a part of what runs have brought.
+// solve turns kept records that match the commit now into brought ones.
 func (f *folder) solve() error {
 	d := newDisk(f.options.Dir)
 	return f.replaceState(f.header, none{}, func(old, _ *record) (*record, error) {
@@ -180,7 +178,7 @@ func (f *folder) solve() error {
 	})
 }
 
-// accept has the paths that the options call mine stay as they are.
+// accept keeps the paths of Options.Mine as they are.
 func (f *folder) accept() error {
 	mine := f.options.Mine
 	found := make(map[string]bool)
@@ -204,7 +202,7 @@ func (f *folder) accept() error {
 		if !old.isAcceptable() || !isAmong(old.name(), mine) {
 			return old, nil
 		}
-		if old.flag == postponed { // what a run had brought before is the user's from now on
+		if old.flag == postponed { // the version of an earlier run is the user's from now on
 			old.kind = nothing
 		}
 		old.flag = accepted
@@ -212,7 +210,7 @@ func (f *folder) accept() error {
 	})
 }
 
-// isAcceptable reports whether a path has what the user may want to keep.
+// isAcceptable reports whether a path has a version that the user may want to keep.
 func (r record) isAcceptable() bool {
 	return r.flag == kept || r.flag == postponed || r.flag == accepted
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// sameness is which names a file system takes for one.
+// sameness says which different names a file system treats as equal.
 type sameness struct {
 	letters bool // that differ in case
 	forms   bool // that differ in Unicode normalization
@@ -19,8 +19,8 @@ type sameness struct {
 
 const probeName = "probe-\u00e9"
 
-// probe finds out by a file in a folder of the root. Folders inside usually are as
-// it is.
+// probe tests the file system with a file in a folder of the root. Folders inside usually behave
+// alike.
 func probe(reserved *os.Root) (s sameness, err error) {
 	if err := reserved.WriteFile(probeName, nil, 0o600); err != nil {
 		return s, err
@@ -39,7 +39,7 @@ func exists(root *os.Root, name string) (bool, error) {
 	return err == nil, err
 }
 
-// key is the same for names that are one.
+// key is the same for names that the file system treats as equal.
 func (s sameness) key(name string) string {
 	if isASCII(name) {
 		if s.letters {
@@ -48,7 +48,7 @@ func (s sameness) key(name string) string {
 		return name
 	}
 	if !utf8.ValidString(name) {
-		return name // folding would make all invalid bytes one
+		return name // folding would make all invalid bytes equal
 	}
 	if s.forms {
 		name = norm.NFC.String(strings.Map(visible, name))

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-// markerName is in the reserved folder while incomplete files may be anywhere.
+// markerName is in the reserved folder while incomplete files may exist anywhere.
 const markerName = "unpacking"
 
 type marker struct {
@@ -20,8 +20,8 @@ type marker struct {
 	left     atomic.Bool // an incomplete file could not be removed
 }
 
-// mark begins a run: it has the reserved folder, the mark in it, and what the file
-// system takes for one name.
+// mark begins a run: it makes the reserved folder and the mark in it, and finds out which names the
+// file system treats as equal.
 func (u *Unpacker) mark() (*marker, sameness, error) {
 	same := sameness{letters: true, forms: true}
 	if err := u.root.Mkdir(reservedFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -42,7 +42,7 @@ func (u *Unpacker) mark() (*marker, sameness, error) {
 	return m, same, nil
 }
 
-// temporaryName is one that nothing else has.
+// temporaryName returns a unique name.
 func (u *Unpacker) temporaryName() string {
 	return temporaryPrefix + u.run + "-" + strconv.FormatInt(u.named.Add(1), 10)
 }
@@ -55,24 +55,22 @@ func (m *marker) discard(root *os.Root, temporary string) error {
 	return err
 }
 
-// remove ends the run. The reserved folder stays if something else is in it.
+// remove ends the run. The reserved folder stays if it contains other files.
 func (m *marker) remove(root *os.Root) error {
 	var err error
 	if !m.left.Load() {
 		err = m.reserved.Remove(markerName)
 	}
-	_ = m.reserved.Close() // only read from
+	_ = m.reserved.Close() // it was only read
 	_ = root.Remove(reservedFolder)
 	return err
 }
 
-// Clean removes the incomplete files that a run left behind which was killed. It
-// looks at one file where there was none, and otherwise at every folder of the root.
-// Tar begins with it.
+// Clean removes the incomplete files of a killed run. It looks up one file if there was none, and
+// otherwise reads every folder of the root. Tar begins with it.
 //
-// In a folder that is kept in step, files of the user may have such a name after a kill.
-// A caller that has [Options].Ready calls [Unpacker.Settle] before; without Ready nothing
-// is removed there.
+// In a folder that is kept in step, a user's files may have such names after a kill. A caller with
+// [Options].Ready calls [Unpacker.Settle] before; without Ready nothing is removed there.
 func (u *Unpacker) Clean(ctx context.Context) error {
 	reserved, _, err := pin(u.root, reservedFolder, reservedFolder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +79,7 @@ func (u *Unpacker) Clean(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = reserved.Close() }() // only read from
+	defer func() { _ = reserved.Close() }() // it was only read
 	marked, err := exists(reserved, markerName)
 	if err != nil || !marked {
 		return err
@@ -95,7 +93,7 @@ func (u *Unpacker) Clean(ctx context.Context) error {
 	return errors.Join(removeIfThere(reserved, probeName), reserved.Remove(markerName))
 }
 
-// hasOthers reports whether the reserved folder has more than a run of Tar leaves there.
+// hasOthers reports whether the reserved folder has files other than those of Tar.
 func hasOthers(reserved *os.Root) (bool, error) {
 	entries, err := fs.ReadDir(reserved.FS(), ".")
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -103,13 +101,13 @@ func hasOthers(reserved *os.Root) (bool, error) {
 	}), err
 }
 
-// cleanFolder follows no links. What may not be read was not written either.
+// cleanFolder follows no links. It ignores unreadable folders, which were not written either.
 func cleanFolder(ctx context.Context, root *os.Root, path string) error {
 	dir, err := root.Open(".")
 	if err != nil {
 		return readable(err)
 	}
-	defer func() { _ = dir.Close() }() // only read from
+	defer func() { _ = dir.Close() }() // it was only read
 	for {
 		entries, err := dir.ReadDir(1024)
 		for _, entry := range entries {
@@ -137,7 +135,7 @@ func cleanEntry(ctx context.Context, root *os.Root, entry fs.DirEntry, path stri
 	if err != nil {
 		return readable(err)
 	}
-	defer func() { _ = inner.Close() }() // only read from
+	defer func() { _ = inner.Close() }() // it was only read
 	return cleanFolder(ctx, inner, path+"/")
 }
 

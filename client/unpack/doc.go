@@ -1,58 +1,53 @@
-// Package unpack writes the members of a tar stream into a folder while the stream
-// arrives, for archives of source code that nobody vouches for.
+// Package unpack writes the members of a tar stream into a folder while the stream arrives, for
+// archives of source code from untrusted sources.
 //
 //	root, err := os.OpenRoot("checkout")
 //	defer root.Close()
 //	report, err := unpack.New(root, unpack.Options{}).Tar(ctx, download)
 //
-// The stream is a plain tar, or one in gzip or zstd, with pax headers as git writes
-// them. It is never held whole: whatever comes, less than 64 MiB are in memory.
+// The stream is a plain tar, or one in gzip or zstd, with pax headers as git writes them. It is
+// never held whole: memory stays below 64 MiB for any input.
 //
 // # Promises
 //
-//   - Nothing outside of the root is read or written: all goes through [os.Root],
-//     and no folder on the way to a member may be a symbolic link, also not one
-//     that was there before.
-//   - A file appears by a rename, so that at every moment, after a kill -9 too, its
-//     path has the old content or all of the new one, but for [Options].Unseen, and for
-//     [Choice].Yields on systems that cannot exchange two names in one step: there
-//     [Unpacker.Settle] brings back what was taken aside. Nothing is synced to the
-//     disk: after a loss of power the file system decides. What a run that was
-//     killed left behind under temporary names is removed by the next, see
+//   - Nothing outside of the root is read or written: everything goes through [os.Root], and no
+//     folder on the way to a member may be a symbolic link, not even one that existed before.
+//   - A file appears by a rename, so that at every moment, even after a kill -9, its path has the
+//     old content or all of the new one. Exceptions are [Options].Unseen, and [Choice].Yields on
+//     systems that cannot exchange two names in one step: there [Unpacker.Settle] restores the
+//     files that were moved aside. Nothing is synced to the disk: after a loss of power the file
+//     system decides. Temporary files of a killed run are removed by the next, see
 //     [Unpacker.Clean].
-//   - A member that cannot be safe is refused by a [RefusedError] before anything
-//     of it is written, and ends the run; so does a [LimitError], and a stream
-//     that is cut or damaged. No error takes back what was completed before it:
-//     those are whole files.
-//   - A file or a link takes the place of one that is there, and with [Choice].Yields
-//     only of what was looked at when it could not change any more: a file that some
-//     program saves meanwhile is put back. A folder takes the place of nothing.
-//   - Symbolic links are made last, after the end of the stream was seen, and only
-//     if they stay in the root, see [LinkStays].
+//   - An unsafe member is refused with a [RefusedError] before anything of it is written, and ends
+//     the run; so do a [LimitError], and a truncated or damaged stream. No error takes back members
+//     that were completed before it: those are whole files.
+//   - A file or a link replaces an existing one, and with [Choice].Yields only one that was
+//     examined when it could not change any more: a file that a program saves meanwhile is put
+//     back. A folder replaces nothing.
+//   - Symbolic links are made last, after the end of the stream was seen, and only if they stay in
+//     the root, see [LinkStays].
 //
-// Of a file the content and the executable bit are taken, with [Options].Times the
-// time of modification as well; of a folder the name. Owners, setuid bits,
-// extended attributes and comments are not. Folders and files get the permissions
-// that the umask leaves.
+// A file keeps its content and executable bit, and with [Options].Times its time of modification; a
+// folder keeps its name. Owners, setuid bits, extended attributes and comments are dropped. Folders
+// and files get the permissions that the umask leaves.
 //
-// A member that says of itself that it is a patch is refused unless [Options].Choose
-// gives a content in its place, which [Patch.Apply] makes of the old one.
+// A member that is a patch is refused unless [Options].Choose replaces its content, which
+// [Patch.Apply] makes from the old content.
 //
 // # Names
 //
-// [Reason] lists what is refused. What is other on one system only, such as a
-// backslash on Windows, is refused there only; two names that differ in case or in
-// Unicode normalization are, where the root's file system takes them for one.
-// Members of a folder have to come together, as they do in the archive of a tree:
-// one that returns to a folder that was left is refused.
+// [Reason] lists what is refused. Names that are special on only one system, such as those with a
+// backslash on Windows, are refused only there; two names that differ in case or in Unicode
+// normalization are refused if the root's file system treats them as equal. Members of a folder
+// have to be adjacent, as in the archive of a tree: a member of a folder that was left is refused.
 //
-// The folder .repomcp of the root is the program's own. It is made for the time of
-// a run, and stays if something else is in it; names that begin with .repomcp-tmp-
-// are those of incomplete files. No member may have either, but for manifest.json
-// below a .repomcp, which [Options].Choose may take.
+// The folder .repomcp of the root belongs to the program. It exists during a run, and stays if it
+// contains other files; names that begin with .repomcp-tmp- are those of incomplete files. No
+// member may have either name, except manifest.json below a .repomcp, which [Options].Choose may
+// take.
 //
-// # Use at the same time
+// # Concurrency
 //
-// An Unpacker may be used for one run after another. Two runs in one root at the
-// same time remove each other's temporary files: it is for the caller to lock.
+// An Unpacker may be used for one run after another. Two concurrent runs in one root remove each
+// other's temporary files: the caller has to lock.
 package unpack

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// ErrDamaged is what all errors are of a stream that no program has written like
-// that: what is not in the form of a tar, of gzip or of zstd, and whose checksums are
-// others. [ErrCut] and [ErrTrailing] are two of them. A member that is refused is none.
+// ErrDamaged matches all errors of a damaged stream: one that is not in the format of a tar, of
+// gzip or of zstd, or has wrong checksums. [ErrCut] and [ErrTrailing] are two of them. A refused
+// member is no damage.
 var ErrDamaged = errors.New("unpack: the archive is damaged")
 
-// ErrCut is returned when the stream ends before the archive does.
+// ErrCut says that the stream ends before the archive does.
 var ErrCut error = damaged{errors.New("unpack: the archive is cut: it ends without the two blocks of zeros")}
 
-// ErrTrailing is returned when something comes after the end of the archive.
+// ErrTrailing says that other bytes follow the end of the archive.
 var ErrTrailing error = damaged{errors.New("unpack: bytes that are not zero come after the end of the archive")}
 
-// damaged makes an error an ErrDamaged, and keeps its text.
+// damaged makes an error match ErrDamaged, and keeps its message.
 type damaged struct{ error }
 
 func (d damaged) Is(target error) bool { return target == ErrDamaged }
 func (d damaged) Unwrap() error        { return d.error }
 
-// ErrContent is returned, wrapped with the path, when what [Choice].Content returns
-// has another length or id than the [Choice] said. The old file stays.
+// ErrContent is returned, wrapped with the path, if [Choice].Content has another length or id than
+// the [Choice] says. The old file stays.
 var ErrContent = errors.New("the content is not what was announced")
 
 // Reason says why a member is refused. It is the end of a sentence.
@@ -58,8 +58,7 @@ const (
 	GlobalHeader Reason = "it is a global header with more than a comment"
 )
 
-// RefusedError is returned for a member that is not unpacked, whatever the
-// [Options].
+// RefusedError says that a member is not unpacked, whatever the [Options].
 type RefusedError struct {
 	Reason Reason
 	Paths  []string // of the member; of both that clash; of all links that lead outside
@@ -77,17 +76,16 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("unpack: %s: refused, %s", names, e.Reason)
 }
 
-// shownPaths bounds an error's text to what a terminal shows.
+// shownPaths bounds an error's message to what a terminal shows.
 const shownPaths = 10
 
 func refuse(reason Reason, paths ...string) error { return &RefusedError{Reason: reason, Paths: paths} }
 
-// LimitError is returned for an archive that is larger than [Limits] allow, or than
-// the disk has room for.
+// LimitError says that an archive is larger than [Limits] or the free disk space allow.
 type LimitError struct {
-	// Limit is what is bounded: "entries", "bytes", "bytes of a file", "ratio",
-	// "depth", "bytes of a path", "bytes that make nothing" of a compressed stream, "free
-	// space", or "names" for what is kept of them.
+	// Limit is the exceeded bound: "entries", "bytes", "bytes of a file", "ratio", "depth", "bytes
+	// of a path", "bytes that make nothing" of a compressed stream, "free space", or "names" for
+	// the memory of names.
 	Limit string
 	Path  string // of the member, or ""
 	Most  int64

@@ -23,10 +23,10 @@ type file struct {
 	id         ID // zero: any
 }
 
-// addFile gives small files to the workers and writes large ones.
+// addFile passes small files to the workers and writes large ones.
 func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) error {
 	if c, ok := choice.Content.(io.Closer); ok {
-		defer func() { _ = c.Close() }() // only read from
+		defer func() { _ = c.Close() }() // it was only read
 	}
 	if err := r.folders.openFor(f, choice); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) err
 	}
 	small := m.Size <= smallFile
 	if choice.Content != nil {
-		// What is in memory goes to the workers, if its length is the one that was said.
+		// Content in memory goes to the workers, if its length is the announced one.
 		whole, ok := choice.Content.(*bytes.Reader)
 		content, file.size = choice.Content, choice.Size
 		small = ok && whole.Len() == int(file.size) && file.size <= smallFile
@@ -61,13 +61,12 @@ func (r *run) flow(file file, content io.Reader) error {
 		r.buffer = make([]byte, smallFile)
 	}
 	return r.write(file, func(w io.Writer) (int64, error) {
-		// One byte more than it has is enough to know that it is too long.
+		// One byte more than announced proves that the content is too long.
 		return io.CopyBuffer(w, io.LimitReader(content, file.size+1), r.buffer)
 	})
 }
 
-// write makes a file under a temporary name beside its own, and renames it when it
-// is what it should be.
+// write makes a file under a temporary name beside its own, and renames it when it is complete.
 func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 	temporary, root := r.nameAside(path.Base(file.path)), file.folder.root
 	perm := fs.FileMode(0o666)
@@ -87,19 +86,19 @@ func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 		err = ErrContent
 	}
 	if file.yields != nil && file.modTime.IsZero() {
-		// The clock of this program is finer than that of most file systems: no change
-		// of the file can have the same time.
+		// This program's clock is finer than that of most file systems, so no later change of the
+		// file can have the same time.
 		file.modTime = time.Now()
 	}
 	if sec := file.modTime.Unix(); err == nil && sec >= 0 && sec < 1<<33 {
 		if err = root.Chtimes(temporary, file.modTime, file.modTime); err == nil {
-			info, err = root.Lstat(temporary) // not all file systems keep all of a time
+			info, err = root.Lstat(temporary) // not all file systems keep the whole time
 		}
 	}
 	return r.complete(file.folder, temporary, info, w, file.yields, err)
 }
 
-// complete gives what was written aside its name, unless that has failed.
+// complete gives a temporary file its name, unless writing it failed.
 func (r *run) complete(
 	f *folder, temporary string, info fs.FileInfo, w Written, yields Yields, err error,
 ) error {
@@ -135,8 +134,8 @@ func (r *run) complete(
 	}
 }
 
-// atPath says where an error of the file system is from. Its own name is a temporary
-// one, which says nothing to a user.
+// atPath adds the path to an error of the file system. The error's own path is a temporary name,
+// which means nothing to a user.
 func atPath(path string, err error) error {
 	if _, ok := errors.AsType[*RefusedError](err); ok {
 		return err
@@ -144,7 +143,7 @@ func atPath(path string, err error) error {
 	return fmt.Errorf("unpack: %q: %w", path, withoutName(err))
 }
 
-// withoutName drops the name of a file from errors of the file system.
+// withoutName drops the file name from errors of the file system.
 func withoutName(err error) error {
 	var several interface{ Unwrap() []error }
 	if errors.As(err, &several) {
@@ -163,7 +162,7 @@ func withoutName(err error) error {
 	return err
 }
 
-// nameAside is what a file or a link is written under.
+// nameAside returns the temporary name of a file or a link.
 func (r *run) nameAside(name string) string {
 	if r.options.Unseen {
 		return name
@@ -171,7 +170,7 @@ func (r *run) nameAside(name string) string {
 	return r.temporaryName()
 }
 
-// putInPlace renames over a file or a link.
+// putInPlace renames a temporary file over a file or a link.
 func putInPlace(root *os.Root, temporary, name, path string) error {
 	if temporary == name {
 		return nil

@@ -10,18 +10,18 @@ import (
 	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
-// folder is one that members are in. It is opened when the first of them is
-// written: what is skipped makes no folder.
+// folder is a folder with members. It is opened when the first of them is written: skipped members
+// make no folder.
 type folder struct {
 	parent  *folder
 	name    string
-	path    string           // "" of the root
+	path    string           // "" for the root
 	members map[string]named // by key
-	held    int              // bytes of members
-	given   bool             // as a member of its own
+	held    int              // memory of members, in bytes
+	given   bool             // it was a member itself
 
 	root   *os.Root     // nil until it is opened
-	shared *swap.Folder // the same, where files of others may be in the way; nil until then
+	shared *swap.Folder // the same, for folders with files of others; nil until needed
 	users  atomic.Int32
 }
 
@@ -43,21 +43,20 @@ func (f *folder) release() {
 		return
 	}
 	if f.shared != nil {
-		_ = f.shared.Close() // only read from
+		_ = f.shared.Close() // it was only read
 	}
 	if f.root != nil && f.parent != nil {
 		_ = f.root.Close() // likewise
 	}
 }
 
-// folders are those from the root to the present member. Members of a folder come
-// together, so that the names of all others can be forgotten.
+// folders are those from the root to the present member. Members of a folder are adjacent, so the
+// names in all other folders can be forgotten.
 type folders struct {
 	stack []*folder
-	same  *sameness // nil: names may come again
-	held  int       // bytes of names and links
-	// made is told of each folder that was not there before; nil means that none
-	// is made.
+	same  *sameness // nil: names may repeat
+	held  int       // memory of names and links, in bytes
+	// made is called for each new folder; nil means that no folders are made.
 	made    func(*folder, fs.FileInfo) error
 	inTurns bool // of the Unpacker
 }
@@ -120,7 +119,7 @@ func (s *folders) close() {
 	}
 }
 
-// claim takes a name that no other member has.
+// claim registers a name, which must be new.
 func (s *folders) claim(f *folder, name string, isFolder bool) error {
 	if s.same == nil {
 		return nil
@@ -152,8 +151,8 @@ func (s *folders) hold(bytes int, path string) error {
 	return nil
 }
 
-// open returns the folder on the disk. Each step is from an open folder to a name in
-// it that is no link, so that nothing that happens to the path meanwhile matters.
+// open returns the folder on the disk. Each step goes from an open folder to a name in it that is
+// no link, so concurrent changes of the path are harmless.
 func (s *folders) open(f *folder) (*os.Root, error) {
 	if f.root != nil {
 		return f.root, nil
@@ -178,7 +177,7 @@ func (s *folders) open(f *folder) (*os.Root, error) {
 	return f.root, err
 }
 
-// openFor opens a folder for a member that is chosen.
+// openFor opens a folder for a chosen member.
 func (s *folders) openFor(f *folder, choice Choice) error {
 	_, err := s.open(f)
 	if err == nil && choice.Yields != nil {
@@ -203,7 +202,7 @@ func (f *folder) make(parent *os.Root) (bool, error) {
 	return err == nil, err
 }
 
-// pin opens a folder in another one, and no other than the one that is there: Root
+// pin opens a folder in another one, and verifies that it is the folder that was examined: Root
 // follows links that stay inside.
 func pin(parent *os.Root, name, path string) (*os.Root, fs.FileInfo, error) {
 	info, err := parent.Lstat(name)
@@ -224,7 +223,7 @@ func pin(parent *os.Root, name, path string) (*os.Root, fs.FileInfo, error) {
 		err = refuse(ThroughLink, path)
 	}
 	if err != nil {
-		_ = root.Close() // only read from
+		_ = root.Close() // it was only read
 		return nil, nil, err
 	}
 	return root, opened, nil

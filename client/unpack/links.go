@@ -12,9 +12,9 @@ type link struct {
 	id           ID
 }
 
-// LinkStays reports whether a symbolic link at a path of an archive can only lead to
-// what is in the root: it goes up at its beginning only, and no further than to the
-// root. A target that goes up later could do so from where another link leads.
+// LinkStays reports whether a symbolic link at a path of an archive can only lead to places in the
+// root: it goes up only at its beginning, and no further than to the root. A target that goes up
+// later could do so from where another link leads.
 func LinkStays(at, target string) bool {
 	if target == "" || strings.HasPrefix(target, "/") {
 		return false
@@ -34,7 +34,7 @@ func LinkStays(at, target string) bool {
 	return true
 }
 
-// addLink keeps a link for the end, when nothing is written through it any more.
+// addLink keeps a link for the end, when no member is written through it any more.
 func (r *run) addLink(m Member, f *folder, choice Choice) error {
 	if err := r.folders.openFor(f, choice); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (r *run) addLink(m Member, f *folder, choice Choice) error {
 	return r.folders.hold(len(m.Path)+len(m.Target)+nameCosts, m.Path)
 }
 
-// makeLinks makes all that stay inside, and then fails for the others.
+// makeLinks makes all links that stay inside, and then fails for the others.
 func (r *run) makeLinks() error {
 	s := r.newFolders(nil, nil)
 	defer s.close()
@@ -63,7 +63,7 @@ func (r *run) makeLinks() error {
 	return nil
 }
 
-// staysInside knows also the forms of paths that Windows has besides.
+// staysInside also checks the additional forms of paths on Windows.
 func (u *Unpacker) staysInside(at, target string) bool {
 	return LinkStays(at, target) && (u.goos != "windows" || !strings.ContainsAny(target, `\:`))
 }

@@ -16,7 +16,7 @@ func (r *run) members() error {
 		if errors.Is(err, io.EOF) {
 			return r.stream.finish()
 		}
-		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // paths are looked at here
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // paths are checked here
 			return r.stream.explain(err)
 		}
 		if r.entries++; r.entries > r.options.Limits.Entries {
@@ -51,7 +51,7 @@ func (r *run) member(header *tar.Header, content io.Reader) error {
 		return err
 	}
 	if r.options.Unseen {
-		choice.Yields = nil // nothing of others is there
+		choice.Yields = nil // there are no other files
 	}
 	if m.Patch != nil && choice.Content == nil {
 		return refuse(NotPatched, m.Path)
@@ -67,8 +67,8 @@ func (r *run) member(header *tar.Header, content io.Reader) error {
 	return err
 }
 
-// comment takes that of a global header. Other records would hold for all members
-// that follow, which programs do not agree on.
+// comment reads the comment of a global header. Other records would apply to all following members,
+// about which programs disagree.
 func (r *run) comment(header *tar.Header) error {
 	for key, value := range header.PAXRecords {
 		if key != "comment" {
@@ -86,7 +86,7 @@ var kinds = map[byte]Kind{tar.TypeReg: File, tar.TypeDir: Folder, tar.TypeSymlin
 
 var refusedTypes = map[byte]Reason{tar.TypeLink: HardLink, tar.TypeGNUSparse: Sparse}
 
-// parse makes a member of a header, and refuses what can be seen from it alone.
+// parse makes a member from a header, and refuses what is invalid in itself.
 func (r *run) parse(header *tar.Header) (Member, error) {
 	m := Member{
 		Path: header.Name, Target: header.Linkname, Executable: header.Mode&0o100 != 0, ModTime: header.ModTime,
@@ -115,7 +115,7 @@ func (r *run) parse(header *tar.Header) (Member, error) {
 	return m, r.fits(m)
 }
 
-// isSparse tells the form that pax headers have; the other is a type.
+// isSparse recognises the pax form of sparse files; the older form is a type.
 func isSparse(header *tar.Header) bool {
 	for key := range header.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -142,13 +142,13 @@ func (r *run) fits(m Member) error {
 	return nil
 }
 
-// place checks the path, also against those before it, and returns the folder that
-// the member is in, or is.
+// place checks the path, also against earlier ones, and returns the folder that the member is in,
+// or is.
 func (r *run) place(m Member) (*folder, error) {
 	dir, name := path.Split(m.Path)
 	unchecked := m.Path
 	if dir == r.checked {
-		unchecked = name // members of a folder come together
+		unchecked = name // members of a folder are adjacent
 	}
 	if reason := checkPath(r.goos, unchecked); reason != "" {
 		return nil, refuse(reason, m.Path)
@@ -181,7 +181,7 @@ func (r *run) choose(m Member, content io.Reader) (Choice, error) {
 	return choice, err
 }
 
-// takeManifest offers the list of a delta to the caller, who has to take it.
+// takeManifest passes the manifest of a delta to the caller, who has to take it.
 func (r *run) takeManifest(m Member, dir string, content io.Reader) error {
 	if reason := checkPath(r.goos, dir); dir != "" && reason != "" {
 		return refuse(reason, m.Path)

@@ -13,7 +13,7 @@ const (
 	temporaryPrefix = reservedFolder + "-tmp-"
 )
 
-// nameRule refuses a component of a path, on every system or on some.
+// nameRule refuses a component of a path, on all systems or on some.
 type nameRule struct {
 	reason  Reason
 	systems []string // as GOOS has them; nil means all
@@ -47,11 +47,10 @@ func checkPath(goos, path string) Reason {
 	return ""
 }
 
-// standsFor reports whether some file system takes a name for another one: HFS+
-// ignores code points, NTFS dots and spaces at the end and what follows a colon,
-// and both upper case; and NTFS has short names, which begin with short and end
-// with a number. All are refused on all systems, since folders are shared between
-// them.
+// standsFor reports whether some file system treats a name as equal to another one: HFS+ ignores
+// code points, NTFS ignores dots and spaces at the end and everything after a colon, and both
+// ignore case; NTFS also has short names, which begin with short and end with a number. All are
+// refused on all systems, since folders are shared between them.
 func standsFor(name, word, short string) bool {
 	name = strings.Map(visible, name)
 	name, _, _ = strings.Cut(name, ":")
@@ -80,8 +79,8 @@ func isReserved(component string) bool {
 		len(plain) >= len(temporaryPrefix) && strings.EqualFold(plain[:len(temporaryPrefix)], temporaryPrefix)
 }
 
-// isManifest tells the one member below .repomcp that can be taken. An archive
-// with a prefix has it below that.
+// isManifest recognises the only member below .repomcp that can be taken. An archive with a prefix
+// has it below that.
 func isManifest(path string) (dir string, ok bool) {
 	dir, ok = strings.CutSuffix("/"+path, "/"+manifestPath)
 	return strings.TrimPrefix(dir, "/"), ok
@@ -107,7 +106,7 @@ func isInvalidOnWindows(component string) bool {
 		strings.HasSuffix(component, ".") || strings.HasSuffix(component, " ")
 }
 
-// autoRunFiles ends paths of files that an editor or a shell runs by itself.
+// autoRunFiles end the paths of files that an editor or a shell runs automatically.
 var autoRunFiles = []string{
 	"/.envrc", "/.vscode/tasks.json", "/.devcontainer/devcontainer.json", "/.devcontainer.json",
 }

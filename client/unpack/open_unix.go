@@ -4,6 +4,6 @@ package unpack
 
 import "syscall"
 
-// unpolled opens a new file without asking whether it can be waited for, which takes
-// four calls of the system and is never so. Files are written as without it.
+// unpolled opens a new file without registering it with the poller, which takes four system calls
+// and always fails for files. Writes are unaffected.
 const unpolled = syscall.O_NONBLOCK

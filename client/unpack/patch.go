@@ -12,31 +12,30 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxPatched bounds both contents of a [Patch], which are in memory at a time. Servers
-// send what is larger whole.
+// MaxPatched bounds both contents of a [Patch], which are in memory together. Servers send larger
+// files whole.
 const MaxPatched = 1 << 20
 
-// patchRecord is the pax record of a member that has a patch in the place of its
-// content: the id of what is patched, that of what comes of it, and its size.
+// patchRecord is the pax record of a member with a patch: the id of the base, the id of the result,
+// and its size.
 const patchRecord = "REPOMCP.patch"
 
-// Patch is what a member says whose content is a patch: a frame of RFC 8878 that has
-// the old content as its dictionary.
+// Patch describes the content of a member that is a patch: a frame of RFC 8878 that has the old
+// content as its dictionary.
 type Patch struct {
-	Base ID    // of the content that it is for
-	ID   ID    // of the content that comes of it
-	Size int64 // of that content
+	Base ID    // of the old content
+	ID   ID    // of the new content
+	Size int64 // of the new content
 }
 
-// ErrPatch is returned for a patch that does not make what it says of the content
-// that it is for.
+// ErrPatch says that a patch does not produce the announced result from its base.
 var ErrPatch = errors.New("unpack: the patch is damaged")
 
-// ErrBase is returned for a patch that is for another content.
+// ErrBase says that a patch is for another content.
 var ErrBase = errors.New("unpack: the patch is for another content")
 
-// Apply makes the new content out of the old one. What it returns has the [Patch].ID;
-// nothing longer is ever held.
+// Apply makes the new content from the old one. The result has the [Patch].ID; nothing longer is
+// ever held.
 func (p Patch) Apply(base, patch []byte) ([]byte, error) {
 	if IDOf(base) != p.Base {
 		return nil, ErrBase
@@ -62,7 +61,7 @@ func (p Patch) Apply(base, patch []byte) ([]byte, error) {
 	return content, nil
 }
 
-// patchOf reads what a header says of a patch; nil where there is none.
+// patchOf reads the patch record of a header; nil if there is none.
 func patchOf(header *tar.Header) (*Patch, error) {
 	record, ok := header.PAXRecords[patchRecord]
 	if !ok {
@@ -90,7 +89,7 @@ func parsePatch(record string) (p Patch, err error) {
 	return p, errors.Join(badBase, badID, err)
 }
 
-// ReadPatch reads the content of a member that is a patch, for [Patch.Apply].
+// ReadPatch reads the content of a patch member, for [Patch.Apply].
 func ReadPatch(m Member, content io.Reader) ([]byte, error) {
 	patch := make([]byte, m.Size)
 	_, err := io.ReadFull(content, patch)

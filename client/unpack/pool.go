@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// pool writes small files in several goroutines: creating and renaming take longer
-// than reading.
+// pool writes small files in several goroutines: creating and renaming them takes longer than
+// reading.
 type pool struct {
 	run     *run
 	jobs    chan job
-	buffers chan []byte // as many as may wait, nil until they are used
+	buffers chan []byte // as many as may wait, nil until used
 	workers sync.WaitGroup
 }
 
@@ -31,7 +31,7 @@ func (p *pool) start(r *run) {
 	}
 }
 
-// add reads a file and leaves it to a worker. While all buffers are in use it waits.
+// add reads a file and passes it to a worker. It waits while all buffers are in use.
 func (p *pool) add(f file, content io.Reader) error {
 	buffer := <-p.buffers
 	if buffer == nil {

@@ -10,18 +10,17 @@ import (
 	"strings"
 )
 
-// Removal is what is removed at a path: a file or a link, or whatever there is.
+// Removal removes what exists at a path, usually a file or a link.
 type Removal struct {
 	Path string // that of a folder may end in a slash
-	// Yields is asked about what is there; nil removes any file or link.
+	// Yields decides about the present file; nil removes any file or link.
 	Yields Yields
 }
 
-// Remove removes files and links by their paths, with the same checks as for
-// members, and then folders that became empty and that owns reports as the caller's,
-// so that others stay; nil owns none. A path that names a folder is left to owns as
-// well. What is already gone is no error. All paths are checked before the first is
-// removed. What had to stay is returned.
+// Remove removes files and links by their paths, with the same checks as for members, and then
+// empty folders that owns reports as the caller's; nil owns none. A path of a folder is also left
+// to owns. A missing file is no error. All paths are checked before the first is removed. stays
+// lists what had to stay.
 func (u *Unpacker) Remove(removals []Removal, owns func(folder string) bool) (stays []Stay, err error) {
 	for _, r := range removals {
 		if reason := checkPath(u.goos, strings.TrimSuffix(r.Path, "/")); reason != "" {
@@ -54,7 +53,7 @@ func (u *Unpacker) Remove(removals []Removal, owns func(folder string) bool) (st
 	return stays, s.removeFolders(candidates, owns)
 }
 
-// locate returns the open folder of a path, or nil where there is none.
+// locate returns the open folder of a path, or nil if it does not exist.
 func (s *folders) locate(at string) (*os.Root, fs.FileInfo, error) {
 	dir, name := path.Split(at)
 	f, err := s.enter(strings.TrimSuffix(dir, "/"))
@@ -72,7 +71,7 @@ func (s *folders) locate(at string) (*os.Root, fs.FileInfo, error) {
 	return root, info, nil
 }
 
-// absent forgives that there is nothing at a path, or a file above it.
+// absent ignores the errors of a missing path, and of a file above it.
 func absent(err error) error {
 	refused, ok := errors.AsType[*RefusedError](err)
 	if errors.Is(err, fs.ErrNotExist) || ok && refused.Reason == InTheWay {
@@ -101,7 +100,7 @@ func (u *Unpacker) removeFile(s *folders, at string, yields Yields) (isFolder bo
 	return false, stay, err
 }
 
-// removeFolders begins with those that are inside of others.
+// removeFolders begins with the innermost ones.
 func (s *folders) removeFolders(candidates map[string]bool, owns func(string) bool) error {
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(candidates))) {
 		if owns == nil || !owns(dir) {
@@ -112,7 +111,7 @@ func (s *folders) removeFolders(candidates map[string]bool, owns func(string) bo
 			return err
 		}
 		if root != nil && info.IsDir() {
-			_ = root.Remove(path.Base(dir)) // unless something is in it
+			_ = root.Remove(path.Base(dir)) // fails if it is not empty
 		}
 	}
 	return nil

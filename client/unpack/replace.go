@@ -11,53 +11,52 @@ import (
 	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
-// Yields decides whether what is at the path of a member, or of a [Removal], may be given
-// up. It is asked when that lies under another name, aside, where no program finds it, so
-// that the answer holds until it is deleted. False has it put back. Calls come from
-// several goroutines at the same time.
+// Yields decides whether the file at the path of a member, or of a [Removal], may be deleted. It is
+// called while the file lies aside under another name, where no program finds it, so the decision
+// holds until the file is deleted. False puts the file back. Calls come from several goroutines at
+// the same time.
 type Yields func(aside string, info fs.FileInfo) (bool, error)
 
-// Stay says that a path has what it had: a member did not take its place, or it was not
-// removed.
+// Stay says that a path keeps its file: a member did not replace it, or it was not removed.
 type Stay struct {
-	Written Written // the member; of a removal the path alone
-	// InUse says that some program has the file open for writing. Yields was not asked.
+	Written Written // the member; for a removal only the path
+	// InUse says that a program has the file open for writing. Yields was not called.
 	InUse bool
-	// Copy is the path of one more version, which was saved while this one was put back;
-	// "" nearly always.
+	// Copy is the path of another version, which was saved while this one was put back; "" nearly
+	// always.
 	Copy string
 }
 
 const (
-	// KeptSuffix follows the name of a file in that of a [Stay].Copy. A number may follow.
+	// KeptSuffix follows the file's name in a [Stay].Copy. A number may follow.
 	KeptSuffix = ".repomcp-kept"
-	// oldSuffix ends the name of what is taken aside while a file that is to come in its
-	// place waits under the name without it.
+	// oldSuffix ends the name of a replaced file that lies aside; the file that replaces it waits
+	// under the name without the suffix.
 	oldSuffix = "-old"
-	// longestKept bounds the name of a file in that of its copy, which may have 255 bytes.
+	// longestKept bounds the file's name in that of its copy, which may have 255 bytes.
 	longestKept = 200
 )
 
-// spot is a name in a folder that is shared, and the one beside it under which a file
-// waits until it gets the name, or lies when the name was taken from it.
+// spot is a name in a shared folder, and the temporary name beside it: of a file that waits for the
+// name, or of one that lost it.
 type spot struct {
 	folder      *folder
 	name, aside string
 	yields      Yields
 }
 
-// put gives a file of ours that waits aside its name. What had the name is deleted, or
-// has it again: then there is a stay. After an error either may lie aside.
+// put gives our waiting file its name. The previous file is deleted, or gets the name back: then
+// put returns a stay. After an error either file may lie aside.
 func (s *spot) put(ours fs.FileInfo) (*Stay, error) {
 	for {
-		// In a whole archive most files are new.
+		// Most files of a whole archive are new.
 		err := s.move(s.aside, s.name)
 		if !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
 		old, err := s.takeOut()
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // it was removed this moment
+		case errors.Is(err, fs.ErrNotExist): // it was just removed
 			continue
 		case swap.IsBusy(err):
 			return &Stay{InUse: true}, s.folder.root.Remove(s.aside)
@@ -71,8 +70,8 @@ func (s *spot) put(ours fs.FileInfo) (*Stay, error) {
 	}
 }
 
-// takeOut takes the name from what has it, which lies under the returned name then: that
-// of the file that was to come, if they could be exchanged.
+// takeOut takes the name from the present file, and returns the name under which that lies then:
+// that of the waiting file, if the two could be exchanged.
 func (s *spot) takeOut() (old string, err error) {
 	err = s.exchange()
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -82,7 +81,7 @@ func (s *spot) takeOut() (old string, err error) {
 	return old, s.folder.root.Rename(s.name, old)
 }
 
-// keepExchanged deletes what the name was taken from by an exchange, or undoes that.
+// keepExchanged deletes the file that an exchange moved aside, or undoes the exchange.
 func (s *spot) keepExchanged(ours fs.FileInfo) (*Stay, error) {
 	stay, err := s.judge(s.aside)
 	if stay == nil {
@@ -93,9 +92,9 @@ func (s *spot) keepExchanged(ours fs.FileInfo) (*Stay, error) {
 	return stay, errors.Join(err, other)
 }
 
-// undo gives what lies aside its name again, and removes the file that had come in its
-// place. If that is another one by now, it was saved there: then it has the name, and
-// the one before becomes a copy.
+// undo gives the file that lies aside its name back, and removes our file that had replaced it. If
+// that was saved over meanwhile, the saved file keeps the name, and the previous one becomes a
+// copy.
 func (s *spot) undo(ours fs.FileInfo) (copied string, err error) {
 	err = s.exchange()
 	if errors.Is(err, fs.ErrNotExist) { // the new file was removed
@@ -117,8 +116,7 @@ func (s *spot) undo(ours fs.FileInfo) (copied string, err error) {
 	return s.keepCopy(s.aside)
 }
 
-// replaceBy gives the file that waits aside its name, after that was taken from what lies
-// under another one.
+// replaceBy gives the waiting file its name, after the name was taken from the file at old.
 func (s *spot) replaceBy(old string) (*Stay, error) {
 	stay, err := s.judge(old)
 	if stay != nil {
@@ -133,7 +131,7 @@ func (s *spot) replaceBy(old string) (*Stay, error) {
 	return stay, errors.Join(err, s.folder.root.RemoveAll(old))
 }
 
-// remove deletes what has the name, unless it has to stay.
+// remove deletes the file, unless it has to stay.
 func (s *spot) remove() (*Stay, error) {
 	root := s.folder.root
 	switch err := root.Rename(s.name, s.aside); {
@@ -151,7 +149,7 @@ func (s *spot) remove() (*Stay, error) {
 	return stay, errors.Join(err, other)
 }
 
-// judge says that what lies under a name of ours has to stay; nil if it does not. With an
+// judge decides whether the file under one of our names has to stay; nil if it does not. After an
 // error it has to.
 func (s *spot) judge(name string) (*Stay, error) {
 	info, w, err := s.examine(name)
@@ -176,7 +174,7 @@ func (s *spot) judge(name string) (*Stay, error) {
 	return &Stay{}, err
 }
 
-// writing says whether some program has a file open for writing.
+// writing says whether a program has a file open for writing.
 type writing uint8
 
 const (
@@ -185,8 +183,8 @@ const (
 	isWritten
 )
 
-// examine looks at what lies under a name of ours. Where nothing writes it, it cannot
-// change any more.
+// examine examines the file under one of our names. If no program writes it, it cannot change any
+// more.
 func (s *spot) examine(name string) (info fs.FileInfo, w writing, err error) {
 	info, err = s.folder.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -198,13 +196,13 @@ func (s *spot) examine(name string) (info fs.FileInfo, w writing, err error) {
 	case !known:
 		w = mayBeWritten
 	}
-	// A program may have written and closed it since.
+	// A program may have written and closed the file meanwhile.
 	info, err = s.folder.root.Lstat(name)
 	return info, w, err
 }
 
-// putBack gives what lies under a name of ours its own again, or that of a copy, where
-// something else has it by now.
+// putBack gives the file under one of our names its own name back, or that of a copy if another
+// file has the name by now.
 func (s *spot) putBack(old string) (copied string, err error) {
 	err = s.move(old, s.name)
 	if errors.Is(err, fs.ErrExist) {
@@ -213,7 +211,7 @@ func (s *spot) putBack(old string) (copied string, err error) {
 	return "", err
 }
 
-// keepCopy gives a file the first name of a copy that is free.
+// keepCopy gives a file the first free name of a copy.
 func (s *spot) keepCopy(old string) (copied string, err error) {
 	name := strings.ToValidUTF8(s.name[:min(len(s.name), longestKept)], "") + KeptSuffix
 	copied = name
@@ -227,10 +225,10 @@ func (s *spot) keepCopy(old string) (copied string, err error) {
 
 func (s *spot) exchange() error { return s.folder.shared.Exchange(s.aside, s.name) }
 
-// move renames, and fails with fs.ErrExist where there is something.
+// move renames, and fails with fs.ErrExist if the target exists.
 func (s *spot) move(from, to string) error { return s.folder.shared.Move(from, to) }
 
-// Origin says where a file comes from that a run has left aside when it was killed.
+// Origin says where a file comes from that a killed run has left aside.
 type Origin uint8
 
 // The origins.
@@ -240,10 +238,9 @@ const (
 	FromRun                  // the run was about to give it a name
 )
 
-// Settle ends what a run that was killed had begun with a path; aside is the
-// [Written].Aside that [Options].Ready was told of, and of says whose a file is. What
-// a user saved gets its name again, or that of a copy, which is returned. The rest is
-// deleted.
+// Settle finishes what a killed run had begun with a path; aside is the [Written].Aside that
+// [Options].Ready got, and of returns the origin of a file. A file that a user saved gets its name
+// back, or that of a copy, which is returned. The rest is deleted.
 func (u *Unpacker) Settle(
 	at, aside string, of func(path string, info fs.FileInfo) (Origin, error),
 ) (copied string, err error) {
@@ -295,7 +292,7 @@ func (s *spot) settle(of func(path string, info fs.FileInfo) (Origin, error)) (c
 	if origin != FromRun {
 		return s.keepCopy(s.aside)
 	}
-	// What the run wrote gives way.
+	// The file of the killed run is replaced.
 	if s.exchange() == nil {
 		return "", f.root.RemoveAll(s.aside)
 	}

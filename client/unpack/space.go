@@ -1,7 +1,7 @@
 package unpack
 
-// hasRoom fails for what the disk has no room for, where both are known. Other
-// programs write as well, so that what fits may fail all the same.
+// hasRoom fails if the disk has too little room for size bytes, if both are known. Other programs
+// write as well, so writing may fail nevertheless.
 func (u *Unpacker) hasRoom(size int64, path string) error {
 	if size <= 0 {
 		return nil

@@ -4,5 +4,5 @@ package unpack
 
 import "os"
 
-// freeSpace is not known here.
+// freeSpace is unknown here.
 func freeSpace(*os.Root) (int64, bool) { return 0, false }

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeSpace is what is left for users other than root.
+// freeSpace is the space for users other than root.
 func freeSpace(root *os.Root) (int64, bool) {
 	dir, err := root.Open(".")
 	if err != nil {
 		return 0, false
 	}
-	defer func() { _ = dir.Close() }() // only read from
+	defer func() { _ = dir.Close() }() // it was only read
 	var stat unix.Statfs_t
 	if err := unix.Fstatfs(int(dir.Fd()), &stat); err != nil || stat.Blocks == 0 {
 		return 0, false // some file systems in user space have no numbers

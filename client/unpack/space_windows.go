@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// freeSpace is what the user's quota leaves. The name is that of the root when it
-// was opened.
+// freeSpace is the space within the user's quota. The root is named as it was opened.
 func freeSpace(root *os.Root) (int64, bool) {
 	name, err := windows.UTF16PtrFromString(root.Name())
 	if err != nil {

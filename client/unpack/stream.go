@@ -14,36 +14,35 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// streamBuffer saves calls for the 512 bytes that headers have.
+// streamBuffer saves system calls for headers of 512 bytes.
 const streamBuffer = 128 << 10
 
 type stream struct {
 	plain  *plain
 	source *counter
 	tar    *bufio.Reader
-	// ended is set when more was asked for than there is, which the end of a whole
-	// archive makes nobody do.
+	// ended says that a read went beyond the end, which never happens for a whole archive.
 	ended bool
 	close func()
 }
 
-// plain is what comes out of the decompressor, within the limits.
+// plain is the output of the decompressor, within the limits.
 type plain struct {
 	ctx    context.Context
 	source io.Reader
 	packed *counter // nil for a plain tar
 	limits Limits
 	bytes  int64
-	err    error // of the source, if it did not just end
+	err    error // of the source, unless it ended normally
 }
 
-// counter counts what is read: the zstd decoder does so in a goroutine of its own.
+// counter counts the bytes that are read; the zstd decoder reads in a separate goroutine.
 type counter struct {
 	io.Reader
 	bytes  atomic.Int64
-	used   atomic.Int64          // of them, when something was made of them last
-	plain  atomic.Bool           // nothing is made of them: they are the tar
-	failed atomic.Pointer[error] // that it was ended by, if it did not just end
+	used   atomic.Int64          // of them, at the last output
+	plain  atomic.Bool           // they are not compressed
+	failed atomic.Pointer[error] // the error that ended it, unless it ended normally
 }
 
 func (c *counter) Read(p []byte) (int, error) {
@@ -57,11 +56,11 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openStream looks at the first bytes for the compression.
+// openStream recognises the compression by the first bytes.
 func openStream(ctx context.Context, r io.Reader, l Limits) (*stream, error) {
 	packed := &counter{Reader: r}
 	front := bufio.NewReaderSize(packed, streamBuffer)
-	magic, _ := front.Peek(4) // a shorter archive is cut
+	magic, _ := front.Peek(4) // a shorter archive is truncated
 	s := &stream{
 		plain: &plain{ctx: ctx, source: front, packed: packed, limits: l}, source: packed, close: func() {},
 	}
@@ -113,8 +112,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish looks at what comes after the last member: zeros, and the checksums of the
-// compression.
+// finish checks the bytes after the last member: zeros, and the checksums of the compression.
 func (s *stream) finish() error {
 	if s.ended {
 		return ErrCut
@@ -132,7 +130,7 @@ func (s *stream) finish() error {
 	}
 }
 
-// explain says of an error that it comes from an archive that is cut, or damaged.
+// explain marks an error as one of a truncated or damaged archive.
 func (s *stream) explain(err error) error {
 	if s.plain.err != nil && !errors.Is(err, s.plain.err) {
 		err = errors.Join(err, s.plain.err)
@@ -146,8 +144,8 @@ func (s *stream) explain(err error) error {
 	return err
 }
 
-// blame says of an error that the archive is damaged, unless it could not be read: that
-// may have happened ahead of what was decompressed.
+// blame marks an error as damage, unless reading the source failed, possibly ahead of the
+// decompressed bytes.
 func (s *stream) blame(err error) error {
 	switch failed := s.source.failed.Load(); {
 	case failed != nil && !errors.Is(err, *failed):

@@ -14,38 +14,36 @@ import (
 
 // Options of an [Unpacker]. The zero value unpacks everything.
 type Options struct {
-	// Choose is asked before each member is written, in the order of the archive.
-	// It may read the content of a file, to take it elsewhere or to make another
-	// out of it, and says in either case so by its [Choice]. An error ends the run.
+	// Choose is called before each member is written, in the order of the archive. It may read the
+	// content of a file, to store it elsewhere or to make another one from it, and its [Choice] has
+	// to say so. An error ends the run.
 	Choose func(m Member, content io.Reader) (Choice, error)
-	// Comment is told that of the archive, where git puts the id of the commit, before
-	// any member that follows. An error ends the run.
+	// Comment is called with the comment of the archive, where git puts the id of the commit,
+	// before any later member. An error ends the run.
 	Comment func(string) error
-	// Ready is told of each file and link when it is complete and about to get its
-	// name, and of what is about to be removed, so that a journal has it first. Calls
-	// come as for Done.
+	// Ready is called with each file and link when it is complete and about to get its name, and
+	// with each file that is about to be removed, so that a journal can record it first. Calls come
+	// as for Done.
 	Ready func(Written) error
-	// Stays is told of each member whose [Choice].Yields has refused. Calls come as for
-	// Done. Without it such a member ends the run.
+	// Stays is called for each member that [Choice].Yields has refused. Calls come as for Done.
+	// Without it such a member ends the run.
 	Stays func(Stay) error
-	// Done is told of each file, link and folder as soon as it is there. Calls come
-	// from several goroutines, one at a time; an error ends the run.
+	// Done is called with each file, link and folder as soon as it exists. Calls come from several
+	// goroutines, one at a time; an error ends the run.
 	Done func(Written) error
-	// Times gives files the time of modification that the archive has for them, if
-	// it is from 1970 to 2242. Without it they have that of their writing, which
-	// is what builds look for.
+	// Times gives files the time of modification from the archive, if it is between 1970 and 2242.
+	// Otherwise files have the time at which they were written, as build tools expect.
 	Times bool
-	// Unseen says that the root is a new folder of the caller's own, which nobody
-	// looks into before a run has ended well and which is thrown away otherwise:
-	// files are written under their names at once.
+	// Unseen says that the root is a new folder of the caller, which no program reads before a run
+	// has succeeded and which is deleted otherwise: files are then written under their final names.
 	Unseen bool
 	// AllowExternalSymlinks makes links that lead out of the root.
 	AllowExternalSymlinks bool
-	// RefuseClashes refuses names that differ only in case or in Unicode
-	// normalization also where the file system tells them apart.
+	// RefuseClashes refuses names that differ only in case or in Unicode normalization even if the
+	// file system distinguishes them.
 	RefuseClashes bool
-	// Size is how many bytes of files are to be expected, if that is known: the
-	// disk must have room for them.
+	// Size is the expected number of bytes of all files, if known: the disk must have room for
+	// them.
 	Size   int64
 	Limits Limits
 }
@@ -68,8 +66,8 @@ func New(root *os.Root, o Options) *Unpacker {
 	return &Unpacker{root: root, options: o, goos: runtime.GOOS, run: rand.Text()}
 }
 
-// Tar unpacks one stream, to the end of r. The report is of what was done also when
-// there is an error. The end of ctx is noticed between reads: r has to end its own.
+// Tar unpacks one stream, to the end of r. The report is valid even after an error. The end of ctx
+// is noticed between reads: r has to notice it itself.
 func (u *Unpacker) Tar(ctx context.Context, r io.Reader) (Report, error) {
 	if err := u.hasRoom(u.options.Size, ""); err != nil {
 		return Report{}, err
@@ -94,8 +92,8 @@ func (u *Unpacker) Tar(ctx context.Context, r io.Reader) (Report, error) {
 	return run.report, errors.Join(err, m.remove(u.root))
 }
 
-// run is one archive on its way to the disk. One goroutine reads it and writes what
-// is large; workers write the small files.
+// run is one archive on its way to the disk. One goroutine reads it and writes large files; workers
+// write the small ones.
 type run struct {
 	*Unpacker
 	ctx      context.Context
@@ -105,14 +103,14 @@ type run struct {
 	links    []link
 	entries  int64
 	manifest bool   // was taken
-	checked  string // the folder of the last member: its name is a good one
+	checked  string // the folder of the last member, whose name is valid
 	marker   *marker
-	buffer   []byte // for files that flow
+	buffer   []byte // for streamed files
 	small    pool
 	report   Report
 }
 
-// unpack reads to the end, and only if that was a good one makes the links.
+// unpack reads to the end, and makes the links only after a good end.
 func (r *run) unpack() error {
 	defer r.folders.close()
 	r.small.start(r)
@@ -127,7 +125,7 @@ func (r *run) unpack() error {
 	return r.makeLinks()
 }
 
-// made counts what is on the disk, and tells of it.
+// made counts and reports what is on the disk.
 func (r *run) made(w Written) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +147,7 @@ func (r *run) made(w Written) error {
 	return r.options.Done(w)
 }
 
-// mostWarnings is enough to be read.
+// mostWarnings is as many as a person reads.
 const mostWarnings = 100
 
 func (u *Unpacker) ready(w Written) error {
@@ -161,7 +159,7 @@ func (u *Unpacker) ready(w Written) error {
 	return u.options.Ready(w)
 }
 
-// stays tells that a member is not where it was to be.
+// stays reports a member that did not get its place.
 func (r *run) stays(s Stay) error {
 	if r.options.Stays == nil {
 		return refuse(InTheWay, s.Written.Path)

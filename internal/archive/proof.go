@@ -7,13 +7,12 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// proofSlice is how much of a file one task compares: some ten milliseconds' worth, so
-// that a file of 5 GiB does not keep a worker from the tasks of other clients.
+// proofSlice is how much of a file one task compares: some ten milliseconds of work, so that a file
+// of 5 GiB does not keep a worker from the tasks of other clients.
 const proofSlice = 2 << 20
 
-// proof has workers compare a large file with its id while the one before it is
-// written: all of it is read for that before its first byte is written, which is half of
-// the work for it.
+// proof lets workers compare a large file with its id while the previous file is written: the whole
+// file must be read for that before its first byte is written, which is half of its work.
 type proof struct {
 	id     git.ID
 	open   func() (prover, error)
@@ -31,8 +30,8 @@ type prover interface {
 	Close() error
 }
 
-// Run implements [workers.Task]: it compares the next slice and submits the rest. Why it
-// fails is not said: the pipeline meets the same error when it opens the file.
+// Run implements [workers.Task]: it compares the next slice and submits the rest. It ignores
+// errors: the pipeline meets the same error when it opens the file.
 func (p *proof) Run(*workers.Worker) {
 	if p.advance() && p.submit(p) == nil {
 		return
@@ -59,8 +58,7 @@ func (p *proof) advance() (more bool) {
 	return !whole && err == nil
 }
 
-// end closes the file, at the latest when the slice is compared that a worker is at.
-// Tasks that are pending do nothing more.
+// end closes the file, after the slice that is being compared. Pending tasks do nothing more.
 func (p *proof) end() {
 	if p == nil {
 		return
@@ -69,13 +67,13 @@ func (p *proof) end() {
 	defer p.mu.Unlock()
 	p.ended = true
 	if p.prover != nil {
-		_ = p.prover.Close() // only compared
+		_ = p.prover.Close() // it was only read
 		p.prover = nil
 	}
 }
 
-// proveAhead has workers begin with the file behind the next one of a run, and waits for
-// the proof of the next one, if it has one.
+// proveAhead starts the proof of the file after the next one of a run, and waits for the proof of
+// the next one, if there is one.
 func (l *pipeline) proveAhead(r *run, next git.ID) error {
 	known := l.proof
 	defer known.end()
@@ -88,7 +86,7 @@ func (l *pipeline) proveAhead(r *run, next git.ID) error {
 	return l.wait(known.done)
 }
 
-// proveSecond begins with the file behind the next one of a run, if it is large as well.
+// proveSecond starts the proof of the file after the next one of a run, if it is large as well.
 func (l *pipeline) proveSecond(r *run) error {
 	l.proof = nil
 	if r.next+1 >= r.Len() {
@@ -99,7 +97,7 @@ func (l *pipeline) proveSecond(r *run) error {
 		return nil
 	}
 	if size, err := r.Source.Size(e.ID); err != nil || size <= largeBytes || size > l.plan.options.Limits.BlobBytes {
-		return nil // what is wrong with it is found in its turn
+		return nil // the pipeline reports the error in its turn
 	}
 	ctx, source := l.ctx, r.Source
 	l.proof = &proof{

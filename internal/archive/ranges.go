@@ -12,35 +12,33 @@ import (
 	"github.com/repomcp/repomcp/internal/base/span"
 )
 
-// mark is a place between two entries of an archive: so many entries make so
-// many bytes.
+// mark is a position between two entries of an archive: the number of entries and of bytes before
+// it.
 type mark struct {
 	entries, offset int64
 }
 
 const (
-	// markStep is the least distance between two marks: a range begins with
-	// generating as much that is dropped, which takes milliseconds.
+	// markStep is the least distance between two marks. A range begins with generating at most as
+	// many bytes that are dropped, which takes milliseconds.
 	markStep = 1 << 20
-	// maxMarks bounds those of one archive to 16 KiB. Beyond a gigabyte they are
-	// further apart.
+	// maxMarks bounds the marks of one archive to 16 KiB. Beyond a gigabyte they are further apart.
 	maxMarks = 1024
 	// maxTrails is how many archives have marks: 4 MiB at most.
 	maxTrails = 256
 )
 
-// trail is the marks of a plain tar, in order. What was written tells them, and
-// all of that was compared with its id: unlike the sizes in the headers of
-// objects they are certain, and the tag of an archive names one sequence of
-// bytes, so they stay so.
+// trail is the marks of a plain tar, in order. They come from archives that were written, after all
+// content was compared with its id. So they are certain, unlike the sizes in object headers, and
+// permanent, since the tag of an archive names one sequence of bytes.
 type trail struct {
 	mu    sync.Mutex
 	marks []mark
 	step  int64
 }
 
-// trail is that of the plan's archive; nil where its bytes depend on more than
-// its tag tells, or where nothing can begin in the middle.
+// trail returns the trail of the plan's archive; nil if its bytes depend on more than its tag, or
+// if its format cannot begin in the middle.
 func (p *Plan) trail() *trail {
 	if p.options.Format != Tar || p.options.takesOutside() {
 		return nil
@@ -48,7 +46,7 @@ func (p *Plan) trail() *trail {
 	return p.engine.trails.GetOrPut(p.tag(), &trail{step: markStep}, 1)
 }
 
-// note adds a mark that is far enough from the last.
+// note adds a mark, if it is far enough from the last.
 func (t *trail) note(m mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,7 +66,7 @@ func (t *trail) note(m mark) {
 	t.marks, t.step = t.marks[:maxMarks/2], 2*t.step
 }
 
-// before is the last mark that is not after an offset, or the beginning.
+// before returns the last mark at or before an offset, or the beginning.
 func (t *trail) before(offset int64) mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,15 +77,14 @@ func (t *trail) before(offset int64) mark {
 	return t.marks[i-1]
 }
 
-// position is a place between two entries of an archive that can be gone on
-// from.
+// position is a position between two entries of an archive from which generation can continue.
 type position struct {
 	mark
 	walk   walk
 	opener *content.Opener
 }
 
-// start is before the first entry. What comes before that is not counted yet.
+// start returns the position of the first entry; the archive header is not counted.
 func (p *Plan) start(ctx context.Context) (*position, error) {
 	w, err := p.newWalk(ctx)
 	if err != nil {
@@ -96,11 +93,10 @@ func (p *Plan) start(ctx context.Context) (*position, error) {
 	return &position{walk: w, opener: p.newOpener(ctx)}, nil
 }
 
-// WriteRange writes length bytes of the archive from an offset on; a negative
-// length means to its end. An offset beyond the end writes nothing. A plain tar
-// is generated from the last mark before the offset on, if some of it was
-// generated before; anything else from its beginning. The sizes of files are not
-// asked where that is: those in their headers may be damaged.
+// WriteRange writes length bytes of the archive from an offset on; a negative length means to its
+// end. An offset beyond the end writes nothing. A plain tar is generated from the last known mark
+// before the offset; other formats are generated from the beginning. The position of the offset is
+// not computed from sizes in object headers, which may be damaged.
 func (p *Plan) WriteRange(ctx context.Context, w io.Writer, offset, length int64) error {
 	if length == 0 {
 		return nil
@@ -113,7 +109,7 @@ func (p *Plan) WriteRange(ctx context.Context, w io.Writer, offset, length int64
 	return err
 }
 
-// writeFrom begins with the run of entries that the part is in, or before it.
+// writeFrom begins with a run of entries at or before the range.
 func (p *Plan) writeFrom(ctx context.Context, part *span.Writer) error {
 	trail := p.trail()
 	if trail == nil {
@@ -137,10 +133,10 @@ func (p *Plan) writeFrom(ctx context.Context, part *span.Writer) error {
 	return l.rest()
 }
 
-// errMark says that a mark is not of this archive.
+// errMark says that a mark does not belong to this archive.
 var errMark = errors.New("archive: the entries are not those of before")
 
-// skip goes over the entries before a mark, and reports whether there are more.
+// skip skips the entries before a mark, and reports whether there are more.
 func (at *position) skip(ctx context.Context, p *Plan, to mark) (more bool, err error) {
 	var b tree.Batch
 	for more = true; at.entries < to.entries; at.entries += int64(b.Len()) {
@@ -159,7 +155,7 @@ func (at *position) skip(ctx context.Context, p *Plan, to mark) (more bool, err 
 	return more, context.Cause(ctx)
 }
 
-// ordered reports whether an entry can only be made after those before it.
+// ordered reports whether an entry can only be generated after those before it.
 func (r *run) ordered() bool {
 	for e := range r.All() {
 		if e.Treatment.InOrder() {

@@ -9,15 +9,15 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
-// Blob is the content of a file, read as a stream of exactly Size bytes. It was
-// compared with its id before the first of them.
+// Blob is the content of a file, read as a stream of exactly Size bytes. It was compared with its
+// id before the first byte.
 type Blob struct {
 	repository *Repository
 	object     *objects.Object
 }
 
-// Blob opens the content of a file of any size. Close it. The first time a
-// large one is read to its end for that: see [objects.Snapshot.OpenSound].
+// Blob opens the content of a file of any size. Close it. A large file is read to its end the first
+// time: see [objects.Snapshot.OpenSound].
 func (s *Snapshot) Blob(ctx context.Context, id ID) (blob *Blob, err error) {
 	defer s.repository.contain(&err)
 	object, err := s.objects.OpenSound(ctx, id)
@@ -37,10 +37,9 @@ func mustBeBlob(id ID, kind objects.Type) error {
 	return nil
 }
 
-// ProveBlob reads the content of a file once to compare it with its id, and
-// returns its length. It is also written to what begin gives, which has all of it
-// when there is no error; begin is called again where a copy turns out to be
-// damaged.
+// ProveBlob reads the content of a file once to compare it with its id, and returns its length. It
+// also writes the content to the writer that begin returns, which has all of it if there is no
+// error; begin is called again if a copy turns out to be damaged.
 func (s *Snapshot) ProveBlob(ctx context.Context, id ID, begin func() io.Writer) (int64, error) {
 	kind, size, err := s.objects.Prove(ctx, id, begin)
 	if err != nil {
@@ -55,8 +54,8 @@ type Prover struct {
 	prover     *objects.Prover
 }
 
-// OpenProver opens a file to compare it with its id in parts, so that [Snapshot.Blob]
-// need not. Close it.
+// OpenProver opens a file to compare it with its id in parts, so that [Snapshot.Blob] need not.
+// Close it.
 func (s *Snapshot) OpenProver(ctx context.Context, id ID) (prover *Prover, err error) {
 	defer s.repository.contain(&err)
 	opened, err := s.objects.OpenProver(ctx, id)
@@ -66,8 +65,8 @@ func (s *Snapshot) OpenProver(ctx context.Context, id ID) (prover *Prover, err e
 	return &Prover{s.repository, opened}, nil
 }
 
-// Advance reads about so many bytes more, and reports whether those were the last and
-// the file is its id's.
+// Advance reads about most bytes more. whole reports that those were the last, and that the file
+// matches its id.
 func (p *Prover) Advance(most int64) (whole bool, err error) {
 	defer p.repository.contain(&err)
 	whole, err = p.prover.Advance(most)
@@ -77,16 +76,15 @@ func (p *Prover) Advance(most int64) (whole bool, err error) {
 // Close closes the file.
 func (p *Prover) Close() error { return p.prover.Close() }
 
-// PeekBlob returns the first bytes of a file, at most so many, and the length that
-// its header tells. Neither is compared with anything: it is for guesses, such as
-// what kind of file it is.
+// PeekBlob returns at most the first most bytes of a file, and the length in its header. Neither is
+// verified: they are for guesses, such as the type of a file.
 func (s *Snapshot) PeekBlob(id ID, most int64) (head []byte, size int64, err error) {
 	defer s.repository.contain(&err)
 	object, err := s.objects.Open(id)
 	if err != nil {
 		return nil, 0, domainError(err)
 	}
-	defer func() { _ = object.Close() }() // only read from
+	defer func() { _ = object.Close() }() // it was only read
 	if err := mustBeBlob(id, object.Type()); err != nil {
 		return nil, 0, err
 	}
@@ -100,7 +98,7 @@ func (s *Snapshot) PeekBlob(id ID, most int64) (head []byte, size int64, err err
 // Size is the length of the content in bytes.
 func (b *Blob) Size() int64 { return b.object.Size() }
 
-// Held is how many bytes of memory the open file takes until it is closed.
+// Held is how many bytes of memory the open file holds until it is closed.
 func (b *Blob) Held() int64 { return b.object.Held() }
 
 // Read implements [io.Reader]. It reads exactly Size bytes and then returns io.EOF, or
@@ -114,8 +112,8 @@ func (b *Blob) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// WriteTo implements [io.WriterTo]: it writes the content while it is read
-// ahead. Errors are those of Read, or the writer's.
+// WriteTo implements [io.WriterTo]: it writes the content, and reads ahead meanwhile. Errors are
+// those of Read, or the writer's.
 func (b *Blob) WriteTo(w io.Writer) (int64, error) {
 	n, err := b.object.WriteTo(w)
 	if errors.Is(err, objects.ErrCorrupt) {
@@ -128,9 +126,9 @@ func (b *Blob) WriteTo(w io.Writer) (int64, error) {
 // Close releases the stream.
 func (b *Blob) Close() error { return b.object.Close() }
 
-// ReadBlob appends the whole content of a file to buf and returns what that
-// becomes. The content is compared with its id. A file of more than limit
-// bytes is [ErrTooLarge], found before any of it is read.
+// ReadBlob appends the whole content of a file to buf and returns the extended buffer. The content
+// is compared with its id. A file of more than limit bytes is [ErrTooLarge], found before any of it
+// is read.
 func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) (content []byte, err error) {
 	defer s.repository.contain(&err)
 	kind, data, err := s.objects.ReadVerified(id, limit, buf)
@@ -143,8 +141,7 @@ func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) (content []byte, err
 	return data, nil
 }
 
-// Size is the length of a blob's content in bytes, read from headers only. It is
-// not compared with anything.
+// Size is the length of a blob's content in bytes, read from headers only and not verified.
 func (s *Snapshot) Size(blob ID) (size int64, err error) {
 	defer s.repository.contain(&err)
 	size, err = s.objects.Size(blob)

@@ -13,8 +13,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/message"
 )
 
-// maxCommitBytes bounds a commit or tag object: git has no bound, but a
-// message of megabytes is an attack.
+// maxCommitBytes bounds a commit or tag object: git has no bound, but a message of megabytes is an
+// attack.
 const maxCommitBytes = 16 << 20
 
 // Commit is the part of a commit object that readers of files need; [Snapshot.RawCommit] has the rest.
@@ -24,8 +24,8 @@ type Commit struct {
 	Parents   []ID
 	Author    Person
 	Committer Person
-	// Date is the committer's time as git takes it for the files of an archive:
-	// in seconds since 1970, where a sign makes a number of the far future.
+	// Date is the committer's time as git uses it for the files of an archive: in seconds since
+	// 1970, where a sign makes a number of the far future.
 	Date    uint64
 	Message string
 }
@@ -36,8 +36,8 @@ func (c Commit) Subject() string {
 	return subject
 }
 
-// parseCommit reads the format that git-commit-tree writes: header lines up to
-// an empty line, then the message.
+// parseCommit parses the format that git-commit-tree writes: header lines up to an empty line, then
+// the message.
 func parseCommit(id ID, content []byte) (Commit, error) {
 	links, err := ParseCommitLinks(id, content)
 	if err != nil {
@@ -47,7 +47,7 @@ func parseCommit(id ID, content []byte) (Commit, error) {
 		return Commit{}, damage(id, errNoTree)
 	}
 	text := cutCommitText(string(content))
-	author, _ := ParsePerson(text.Author) // old histories have broken lines
+	author, _ := ParsePerson(text.Author) // old histories have malformed lines
 	committer, _ := ParsePerson(text.Committer)
 	return Commit{
 		ID: id, Tree: links.Tree, Parents: links.Parents, Date: links.Date, Message: text.Message,
@@ -55,14 +55,13 @@ func parseCommit(id ID, content []byte) (Commit, error) {
 	}, nil
 }
 
-// CommitLinks are the tree, the parents and the date of a commit object, which
-// stand at fixed places at its beginning.
+// CommitLinks are the tree, the parents and the date of a commit object, which have fixed places at
+// its beginning.
 type CommitLinks struct {
 	Tree    ID
 	Parents []ID
-	// Date is the committer's, in seconds since 1970. As git has no sign for it,
-	// one before 1970 wraps around and is later than all others; a commit without
-	// a readable date has 0.
+	// Date is the committer's, in seconds since 1970. Git has no sign for it, so a date before 1970
+	// wraps around and is later than all others; a commit without a readable date has 0.
 	Date uint64
 }
 
@@ -70,8 +69,8 @@ const (
 	idDigits   = 2 * len(ID{})
 	treeLine   = "tree "
 	parentLine = "parent "
-	// maxDateBytes is how far into the people of a commit its date is looked for:
-	// longer names are no names.
+	// maxDateBytes is how far the date is searched in the author and committer lines of a commit:
+	// no real name is longer.
 	maxDateBytes = 64 << 10
 )
 
@@ -109,27 +108,26 @@ func cutIDLine(raw []byte, key string) (rest []byte, id ID, ok bool) {
 	return raw[end+1:], id, true
 }
 
-// committerDate reads the number after the committer's address, when the lines of
-// author and committer have their usual places.
+// committerDate reads the number after the committer's address, if the lines of author and
+// committer have their usual places.
 func committerDate(people string) uint64 {
 	author, rest, _ := strings.Cut(people, "\n")
 	if !strings.HasPrefix(author, "author") || !strings.HasPrefix(rest, "committer") {
 		return 0
 	}
 	_, when, found := strings.Cut(rest, ">")
-	// A line that ends the commit has no date for git, which looks for what follows.
+	// Git finds no date if the line ends the commit object: it requires bytes after the line.
 	if end := strings.IndexByte(when, '\n'); !found || end < 0 || end == len(when)-1 {
 		return 0
 	}
 	return ParseSeconds(when)
 }
 
-// CommitText is what a commit object says besides its links.
+// CommitText is the content of a commit object besides its links.
 type CommitText struct {
-	// Author and Committer are the lines for [ParsePerson]. Of several lines the
-	// last counts.
+	// Author and Committer are the lines for [ParsePerson]. The last of several lines counts.
 	Author, Committer string
-	// Encoding is what the header of that name says, nil without one.
+	// Encoding is the value of that header, nil without one.
 	Encoding *string
 	// Signature is the first line of the header gpgsig, "" without one.
 	Signature string
@@ -137,9 +135,8 @@ type CommitText struct {
 	Message string
 }
 
-// ParseCommitText reads a commit object up to its first NUL. What it returns is
-// in UTF-8 where the commit names its encoding and all of it can be converted;
-// otherwise it is the bytes that git prints.
+// ParseCommitText parses a commit object up to its first NUL. The result is in UTF-8 if the commit
+// names its encoding and all of it can be converted; otherwise it has the bytes that git prints.
 func ParseCommitText(raw []byte) CommitText {
 	stored, _, _ := strings.Cut(string(raw), "\x00")
 	text := cutCommitText(stored)
@@ -188,23 +185,22 @@ func parseTagTarget(id ID, content []byte) (ID, error) {
 	return target, nil
 }
 
-// Person is who did something and when.
+// Person is an author, committer or tagger, with the date.
 type Person struct {
 	Name  string
 	Email string
-	// Seconds are counted from 1970; 0 where there is no date.
+	// Seconds are counted from 1970; 0 without a date.
 	Seconds uint64
-	// Digits are the seconds as they are stored, such as 0012 or a number that is
-	// too large for Seconds.
+	// Digits are the seconds as they are stored, such as 0012 or a number that is too large for
+	// Seconds.
 	Digits string
-	// Zone is a sign and digits as they are stored, such as +0200; "" where there is
-	// no date.
+	// Zone is a sign and digits as they are stored, such as +0200; "" without a date.
 	Zone string
 }
 
-// ParsePerson divides "NAME <EMAIL> SECONDS ZONE". The address ends at the first
-// ">", and the date begins after the last one, since old histories have broken
-// lines. It is false for a line without an address.
+// ParsePerson divides "NAME <EMAIL> SECONDS ZONE". The address ends at the first ">", and the date
+// begins after the last one, since old histories have malformed lines. ok is false for a line
+// without an address.
 func ParsePerson(line string) (p Person, ok bool) {
 	name, rest, found := strings.Cut(line, "<")
 	email, _, closed := strings.Cut(rest, ">")
@@ -231,7 +227,7 @@ const (
 	maxZone = 9999
 )
 
-// When is the moment and the zone. What time.Time cannot show is 1970.
+// When is the moment and the zone. A date that time.Time cannot represent is 1970.
 func (p Person) When() time.Time {
 	seconds := p.Seconds
 	if seconds > maxSeconds {
@@ -249,9 +245,9 @@ func parseZone(s string) *time.Location {
 	return time.FixedZone(s, (n/100*60+n%100)*60)
 }
 
-// ParseSeconds reads the seconds at the beginning of a date. Blanks and a sign may
-// come before the digits; what is no number is 0, one that is too large is the
-// largest, and a minus wraps around.
+// ParseSeconds reads the seconds at the beginning of a date. Blanks and a sign may precede the
+// digits. A string without a number is 0, a number that is too large is the largest, and a minus
+// wraps around.
 func ParseSeconds(when string) uint64 {
 	when = strings.TrimLeft(when, message.Blanks+"\v\f")
 	digits := strings.TrimLeft(when, "+-")

@@ -25,14 +25,14 @@ const (
 	DefaultCommitGraphBytes = 128 << 20
 	// maxChainBytes bounds the list of a graph's layers: git counts them in a byte.
 	maxChainBytes = 256 * (fullIDLength + 1)
-	// wholeLayer is up to which size a layer is checked before it is used, which takes
-	// some milliseconds. A larger one is checked while it is in use.
+	// wholeLayer is the size up to which a layer is checked before it is used, which takes some
+	// milliseconds. A larger layer is checked while it is in use.
 	wholeLayer = 1 << 20
-	// checkDelay leaves the processors to those who wait for a first answer.
+	// checkDelay leaves the processors to requests that wait for a first answer.
 	checkDelay = time.Second
-	// maxChecks bounds the layers that wait for that, each with a descriptor.
+	// maxChecks bounds the layers that wait for a check, each with a descriptor.
 	maxChecks = 16
-	// shapeCost is what a shape takes apart from its graph and its reach.
+	// shapeCost is the memory of a shape besides its graph and its reach.
 	shapeCost = 1 << 10
 
 	graphFile    = "/objects/info/commit-graph"
@@ -40,24 +40,24 @@ const (
 	chainFile    = layersFolder + "commit-graph-chain"
 )
 
-// shape is what is remembered of the history of one repository: its
-// commit-graph, and what its refs lead to.
+// shape is the cached history of one repository: its commit-graph, and the commits that its refs
+// lead to.
 type shape struct {
 	loading sync.Mutex // one goroutine reads the files, the others wait
 
-	stamp      [2]fs.FileInfo     // of the single file and the list of a chain, nil where there is none
-	graph      *commitgraph.Graph // nil where there is none that is believed
+	stamp      [2]fs.FileInfo     // of the single file and the list of a chain, nil if missing
+	graph      *commitgraph.Graph // nil without a trusted graph
 	graphBytes int64
 	reach      *reach
 	reachBytes int64
 }
 
-// shapes keeps the shapes that were used last, within a number of bytes.
+// shapes keeps the most recently used shapes, within a number of bytes.
 type shapes struct {
 	limit int64
 
-	mu    sync.Mutex                 // guards all of a shape but for its files
-	known *lru.Cache[string, *shape] // by the repository's folder
+	mu    sync.Mutex                 // guards all of a shape except its files
+	known *lru.Cache[string, *shape] // by folder of the repository
 }
 
 func newShapes(limit int64) *shapes {
@@ -78,11 +78,11 @@ func (c *shapes) get(dir string) *shape {
 	return s
 }
 
-// count notes what a shape takes now, and drops those that were not used for the
-// longest time. A reach that does not fit beside its graph is not kept.
+// count updates the size of a shape, and drops the least recently used ones. A reach that does not
+// fit beside its graph is dropped.
 func (c *shapes) count(dir string, s *shape) {
 	if kept, ok := c.known.Get(dir); !ok || kept != s {
-		return // another has taken its place
+		return // it was replaced
 	}
 	cost := shapeCost + s.graphBytes
 	if s.reach == nil || cost+s.reachBytes > c.limit {
@@ -98,7 +98,7 @@ func (c *shapes) keepGraph(dir string, s *shape, now [2]fs.FileInfo, graph *comm
 	c.count(dir, s)
 }
 
-// reach is what is known of what refs of a state lead to, or nil.
+// reach returns the cached reach of refs in a state, or nil.
 func (c *shapes) reach(dir, state string, graph *commitgraph.Graph) *reach {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +109,8 @@ func (c *shapes) reach(dir, state string, graph *commitgraph.Graph) *reach {
 	return known.reach
 }
 
-// keepReach remembers it for others to go on with, unless its graph is no longer
-// used, and returns the one that another goroutine has kept meanwhile, if any.
+// keepReach caches a reach so that later requests continue it, unless its graph is no longer used.
+// It returns the reach that another goroutine has cached meanwhile, if any.
 func (c *shapes) keepReach(dir string, r *reach) *reach {
 	s := c.get(dir)
 	c.mu.Lock()
@@ -124,7 +124,7 @@ func (c *shapes) keepReach(dir string, r *reach) *reach {
 	return s.reach
 }
 
-// countReach notes what it takes now.
+// countReach updates the size of a reach.
 func (c *shapes) countReach(dir string, r *reach) {
 	size := r.size()
 	s := c.get(dir)
@@ -136,7 +136,7 @@ func (c *shapes) countReach(dir string, r *reach) {
 	}
 }
 
-// layerChecks are the checks of layers that are in use already.
+// layerChecks check layers that are in use already.
 type layerChecks struct {
 	ctx     context.Context // ends with the store
 	end     context.CancelFunc
@@ -151,15 +151,15 @@ func newLayerChecks() *layerChecks {
 	return c
 }
 
-// add checks a layer by a goroutine that closes the file, or at once where too many
-// are waiting.
+// add starts a goroutine that checks a layer and closes the file. If too many checks are waiting,
+// add checks the layer itself.
 func (c *layerChecks) add(layer *commitgraph.Graph, file io.Closer) {
 	check := func(delay time.Duration) {
-		defer func() { _ = file.Close() }() // only read from
+		defer func() { _ = file.Close() }() // it was only read
 		select {
 		case <-c.ctx.Done():
 		case <-time.After(delay):
-			// What it finds is the layer's fault, and so is a panic.
+			// Every error is the layer's fault, and so is a panic.
 			if err := panics.Catch(func() error { return layer.Check(c.ctx) }); err != nil {
 				layer.Refuse(err)
 			}
@@ -181,11 +181,11 @@ func (c *layerChecks) close() {
 	c.running.Wait()
 }
 
-// CommitGraph is what the commit-graph files of the repository say of its
-// history, or nil: there are none, they cannot be used, or the history is shallow.
-// It stays the same for all of the snapshot's life, until it is dropped.
+// CommitGraph is the repository's history according to its commit-graph files, or nil: there are
+// none, they cannot be used, or the history is shallow. It stays the same for the life of the
+// snapshot, unless it is dropped.
 //
-// It is a claim: whoever shows a commit compares it (see [Snapshot.Confirm]).
+// A graph may be wrong: code that shows a commit must compare the two (see [Snapshot.Confirm]).
 func (s *Snapshot) CommitGraph() *commitgraph.Graph {
 	s.graphing.Lock()
 	defer s.graphing.Unlock()
@@ -198,7 +198,7 @@ func (s *Snapshot) CommitGraph() *commitgraph.Graph {
 	return s.graph
 }
 
-// commitGraph reads the files again when they are others.
+// commitGraph reads the files again if they have changed.
 func (r *Repository) commitGraph() *commitgraph.Graph {
 	c := r.store
 	single, _ := c.root.Stat(r.dir + graphFile)
@@ -214,7 +214,7 @@ func (r *Repository) commitGraph() *commitgraph.Graph {
 		return graph
 	}
 	var size int64
-	err := panics.Catch(func() (err error) { // a graph that makes it panic is one that is not used
+	err := panics.Catch(func() (err error) { // a graph that causes a panic is not used
 		graph, size, err = r.readCommitGraph()
 		return err
 	})
@@ -223,8 +223,8 @@ func (r *Repository) commitGraph() *commitgraph.Graph {
 	return graph
 }
 
-// readCommitGraph reads the single file or else the chain, as git does: nil
-// without an error where there is neither.
+// readCommitGraph reads the single file or else the chain, as git does: nil without an error if
+// there is neither.
 func (r *Repository) readCommitGraph() (graph *commitgraph.Graph, size int64, err error) {
 	names := []string{graphFile}
 	chain, err := readRegular(r.store.root, r.dir+chainFile, maxChainBytes)
@@ -254,7 +254,7 @@ func (r *Repository) readCommitGraph() (graph *commitgraph.Graph, size int64, er
 	return graph, size, nil
 }
 
-// openLayer opens a file of at most so many bytes, and checks it at once or later.
+// openLayer opens a file of at most limit bytes, and checks it now or later.
 func (r *Repository) openLayer(name string, base *commitgraph.Graph, limit int64) (*commitgraph.Graph, int64, error) {
 	file, info, err := files.Open(r.store.root, name)
 	if err != nil {
@@ -273,7 +273,7 @@ func (r *Repository) openLayer(name string, base *commitgraph.Graph, limit int64
 		}
 		return nil, 0, errors.Join(err, file.Close())
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // it was only read
 	content := make([]byte, size)
 	if _, err := io.ReadFull(file, content); err != nil {
 		return nil, 0, readError("the commit-graph", err)
@@ -282,11 +282,11 @@ func (r *Repository) openLayer(name string, base *commitgraph.Graph, limit int64
 	return graph, size, err
 }
 
-// errContradicted says that a commit-graph lies.
+// errContradicted says that a commit-graph is wrong about a commit.
 var errContradicted = errors.New("it contradicts a commit")
 
-// DropCommitGraph ends the use of a graph that was found to be wrong, for this
-// snapshot and those that come, until its files are others. The observer is told.
+// DropCommitGraph stops the use of a graph that was found to be wrong, for this and later
+// snapshots, until its files change. The observer is told.
 func (s *Snapshot) DropCommitGraph(graph *commitgraph.Graph) {
 	err := cmp.Or(graph.Fault(), errContradicted)
 	s.graphing.Lock()
@@ -305,9 +305,8 @@ func (s *Snapshot) DropCommitGraph(graph *commitgraph.Graph) {
 	r.options.Observer.CommitGraphDropped(err)
 }
 
-// Confirm reports whether a graph says of a commit what the commit does: its
-// tree, its parents and its date. Of a commit that is not in the graph it says
-// nothing.
+// Confirm reports whether a graph agrees with a commit about its tree, its parents and its date. It
+// is true for a commit that is not in the graph.
 func Confirm(graph *commitgraph.Graph, id, tree ID, parents []ID, date uint64) bool {
 	at, ok := graph.Find(id)
 	if !ok {
@@ -320,8 +319,7 @@ func Confirm(graph *commitgraph.Graph, id, tree ID, parents []ID, date uint64) b
 	return ID(graph.Tree(at)) == tree && graph.Date(at) == date&commitgraph.DateMask && slices.Equal(told, parents)
 }
 
-// confirmed compares commits with the graph; those that it has wrong are an end of
-// its use.
+// confirmed compares commits with the graph. It drops a graph that is wrong about one.
 func (s *Snapshot) confirmed(graph *commitgraph.Graph, ids []ID) (bool, error) {
 	if graph == nil {
 		return true, nil

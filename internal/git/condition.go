@@ -14,28 +14,27 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
-// Condition is what an operator may have to mend of a repository, as far as is known
-// without reading objects other than those that refs name.
+// Condition is what an operator may have to repair in a repository, as far as it is visible without
+// reading objects other than those that refs name.
 type Condition struct {
 	objects.Condition
-	// Refs is how many refs are not hidden, Damaged how many of them cannot be read, and
+	// Refs is the number of visible refs, Damaged that of unreadable ones among them, and
 	// FirstDamaged one of these.
 	Refs, Damaged int
 	FirstDamaged  Ref
-	// Unindexed are the packs that lack an index, by their paths in the repository's
-	// folder: nothing is read from them.
+	// Unindexed are the packs without an index, by their paths in the repository's folder. They
+	// cannot be read.
 	Unindexed []string
-	// Head is nil, or says why nothing stands for the default branch: [ErrEmpty],
-	// [ErrUnborn], or damage.
+	// Head is nil, or the reason why HEAD has no commit: [ErrEmpty], [ErrUnborn], or damage.
 	Head error
-	// Shallow says that older history was left out when it was cloned.
+	// Shallow says that the repository is a shallow clone without older history.
 	Shallow bool
-	// Graph says that there is a commit-graph file that is used.
+	// Graph says that a commit-graph file is in use.
 	Graph bool
 }
 
-// Condition looks at the snapshot's refs and at the indexes of its packs. It fails
-// where the refs cannot be listed.
+// Condition examines the snapshot's refs and the indexes of its packs. It fails if the refs cannot
+// be listed.
 func (s *Snapshot) Condition(ctx context.Context) (Condition, error) {
 	stored, err := s.objects.Condition(ctx)
 	if err != nil {
@@ -55,11 +54,10 @@ func (s *Snapshot) Condition(ctx context.Context) (Condition, error) {
 	return c, nil
 }
 
-// unindexed finds packs without an index. One that is being written gets its index
-// last.
+// unindexed finds packs without an index. git writes the index of a pack last.
 func (s *Snapshot) unindexed() (packs []string) {
 	const folder = "objects/pack"
-	entries, _ := files.ReadDir(s.refs.root, s.repository.dir+"/"+folder) // Denied says why not
+	entries, _ := files.ReadDir(s.refs.root, s.repository.dir+"/"+folder) // Denied reports the error
 	for _, entry := range entries {
 		name, isPack := strings.CutSuffix(entry.Name(), ".pack")
 		hasName := func(e fs.DirEntry) bool { return e.Name() == name+".idx" }
@@ -70,31 +68,29 @@ func (s *Snapshot) unindexed() (packs []string) {
 	return packs
 }
 
-// Verify compares all packs with their checksums, all loose objects with their ids,
-// and a commit-graph with the commits. It returns all damage joined, or the error of
-// ctx.
+// Verify compares all packs with their checksums, all loose objects with their ids, and a
+// commit-graph with the commits. It returns all damage joined, or the error of ctx.
 func (s *Snapshot) Verify(ctx context.Context) error {
 	return errors.Join(s.VerifyPacks(ctx), domainError(s.objects.VerifyLoose(ctx)))
 }
 
-// VerifyPacks is Verify without loose objects, each of which is compared when it is read.
+// VerifyPacks is Verify without loose objects, which are compared whenever they are read.
 func (s *Snapshot) VerifyPacks(ctx context.Context) error {
 	return errors.Join(domainError(s.objects.Verify(ctx)), s.verifyGraph(ctx))
 }
 
-// looked are the parts of a repository that are read from.
+// looked are the parts of a repository that are read.
 var looked = []string{"HEAD", "config", "packed-refs", "refs", "info", "objects"}
 
-// Denied returns how many folders and files of the repository this process may not
-// read, with the first of them, by its path in the repository's folder. It looks at no
-// more than limit.
+// Denied returns how many folders and files of the repository this process may not read, and the
+// first of them, by its path in the repository's folder. It examines at most limit files.
 func (r *Repository) Denied(limit int) (count int, first string) {
-	// One look at the names above for all of the files.
+	// One root spares the lookup of the parent folders for each file.
 	root, err := r.store.root.OpenRoot(r.dir)
 	if err != nil {
-		return 0, "" // it has gone, or a snapshot fails with the reason
+		return 0, "" // it was removed, or a snapshot fails with the reason
 	}
-	defer func() { _ = root.Close() }() // only read from
+	defer func() { _ = root.Close() }() // it was only read
 	var walk func(name string, mode fs.FileMode)
 	walk = func(name string, mode fs.FileMode) {
 		if limit--; limit < 0 {
@@ -118,7 +114,7 @@ func (r *Repository) Denied(limit int) (count int, first string) {
 	return count, first
 }
 
-// list returns what is in a folder. A regular file is only opened.
+// list returns the entries of a folder. For a regular file it only tries to open it.
 func list(root *os.Root, name string, mode fs.FileMode) ([]fs.DirEntry, error) {
 	switch {
 	case mode.IsDir():
@@ -133,8 +129,8 @@ func list(root *os.Root, name string, mode fs.FileMode) ([]fs.DirEntry, error) {
 	return nil, file.Close()
 }
 
-// verifyGraph compares all of the commit-graph with the commits. What was pruned
-// since it was written is no contradiction: nothing leads there.
+// verifyGraph compares all of the commit-graph with the commits. A commit that was pruned since the
+// graph was written is no contradiction: no ref leads to it.
 func (s *Snapshot) verifyGraph(ctx context.Context) error {
 	graph := s.CommitGraph()
 	if graph == nil {

@@ -1,6 +1,6 @@
-// Package git reads git repositories as git itself does: refs, revisions, objects, trees and what
-// leads where. Below it are the packages for what git makes of them: logs, blames, differences and
-// formats. Nothing here knows the server.
+// Package git reads git repositories as git itself does: refs, revisions, objects, trees and
+// reachability. The packages below it build on that: logs, blames, differences and formats. None of
+// them knows the server.
 //
 // # Order of use
 //
@@ -24,17 +24,18 @@
 // its id before or while they flow, and the failure takes the place of [io.EOF]; a read error is never
 // a clean end. A panic over the bytes of a repository is [ErrCorrupt].
 //
-// What a caller hides stays hidden: [Options.Hidden] removes refs, and [Options.ReachableOnly]
-// refuses commits that no other ref leads to, with the error of what does not exist, [ErrNotFound].
+// Hidden content stays hidden: [Options.Hidden] removes refs, and [Options.ReachableOnly] refuses
+// commits that no other ref leads to, with [ErrNotFound], the error of a commit that does not
+// exist.
 //
 // # Trees and history
 //
-// [Snapshot.Tree] reads a folder and refuses one that could not be unpacked safely;
-// [WalkTree] goes through it and what is below. History is not unpacked, and has
-// trees that are refused: [Snapshot.StoredTree] reads any, and [PairTrees] compares
-// two. Neither bounds how much is walked, since only the caller knows what it may
-// cost. [ParseCommitLinks] reads the part of a commit that a walk needs, [ParsePerson] the
-// author and the date, and newest.Queue has the order in which walks meet commits.
+// [Snapshot.Tree] reads a folder and refuses one that could not be unpacked safely; [WalkTree]
+// walks it and all folders below. History is not unpacked, and contains trees that Tree refuses:
+// [Snapshot.StoredTree] reads any tree, and [PairTrees] compares two. Neither bounds the length of
+// a walk, since only the caller knows the acceptable cost. [ParseCommitLinks] reads the part of a
+// commit that a walk needs, [ParsePerson] the author and the date, and newest.Queue has the order
+// in which walks meet commits.
 //
 // # Limits
 //

@@ -11,42 +11,42 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
-// Sentinels. Callers test with [errors.Is]; the texts may be shown to users,
-// so they name no path of the host.
+// These are sentinels. Callers test with [errors.Is]; the messages may be shown to users, so they
+// contain no path of the host.
 var (
-	// ErrNotFound means that the repository, revision or path does not exist
-	// or is hidden: the two are never told apart.
+	// ErrNotFound means that the repository, revision or path does not exist or is hidden: the two
+	// are never distinguished.
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid means that a name cannot exist by the rules of its kind.
 	ErrInvalid = errors.New("invalid name")
 	// ErrCorrupt means that the repository's data is damaged.
 	ErrCorrupt = errors.New("repository data is damaged")
-	// ErrLFS means that an object of git-lfs in the mirror is not what its pointer says. It
-	// matches ErrCorrupt, but git knows nothing of it.
+	// ErrLFS means that an object of git-lfs in the mirror does not match its pointer. It matches
+	// ErrCorrupt, although the damage is outside of git's data.
 	ErrLFS = fmt.Errorf("an object of git-lfs is not what its pointer says: %w", ErrCorrupt)
 	// ErrDenied means that the permissions of the host keep the process from
 	// reading the repository.
 	ErrDenied = errors.New("permission denied")
 	// ErrPartial means that an object is missing from a partial clone.
 	ErrPartial = errors.New("object is missing from a partial clone")
-	// ErrOutside means that an object is missing, and that the repository has an
-	// alternate that is not below the root, and so not read.
+	// ErrOutside means that an object is missing, and that the repository has an alternate outside
+	// of the root, which is not read.
 	ErrOutside = errors.New("object is missing, and an alternate leads out of the root")
 	// ErrUnsupported means that the repository uses a format that is not read.
 	ErrUnsupported = errors.New("repository format is not supported")
-	// ErrTooLarge means that a file is larger than the caller wants to hold.
+	// ErrTooLarge means that a file is larger than the caller's limit.
 	ErrTooLarge = errors.New("too large")
 	// ErrBusy means that the process has no descriptor or temporary space left
 	// for the repository at this moment.
 	ErrBusy = errors.New("server is busy")
 	// ErrEmpty means that the repository has no commit to show.
 	ErrEmpty = errors.New("repository has no commits")
-	// ErrUnborn means that HEAD names a branch that does not exist. It matches
-	// ErrEmpty: other refs there may be, but nothing that HEAD stands for.
+	// ErrUnborn means that HEAD names a branch that does not exist. It matches ErrEmpty, although
+	// there may be other refs.
 	ErrUnborn = fmt.Errorf("HEAD names a branch that does not exist: %w", ErrEmpty)
 )
 
-// AmbiguousError says which commits an abbreviated object id could mean.
+// AmbiguousError lists the commits that an abbreviated object id could mean.
 type AmbiguousError struct {
 	Prefix     string
 	Candidates []ID
@@ -60,8 +60,8 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("abbreviated commit id %s is ambiguous: %s", e.Prefix, strings.Join(names, ", "))
 }
 
-// KindError says that a revision leads to a file or a folder where a commit is wanted. It
-// matches [ErrNotFound].
+// KindError says that a revision leads to a file or a folder and not to a commit. It matches
+// [ErrNotFound].
 type KindError struct {
 	// ID is that of the file or folder.
 	ID ID
@@ -76,14 +76,14 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("the revision leads to a file (blob %s), not to a commit or folder", e.ID)
 }
 
-// Unwrap makes it one of what is not there.
+// Unwrap makes the error match [ErrNotFound].
 func (e *KindError) Unwrap() error { return errNotCommit }
 
 // damage says that an object is damaged.
 func damage(id ID, err error) error { return fmt.Errorf("object %s: %w: %w", id, ErrCorrupt, err) }
 
-// translations are the sentinels of the object database in words of the
-// domain; the first that matches counts.
+// translations map the sentinels of the object database to those of this package; the first match
+// counts.
 var translations = []struct{ from, to error }{
 	{objects.ErrPartial, ErrPartial},
 	{objects.ErrOutside, ErrOutside},
@@ -105,15 +105,15 @@ func domainError(err error) error {
 	return err
 }
 
-// unreadable are the reasons for which something that is there cannot be read, today
-// or until an operator has mended it.
+// unreadable are the reasons why existing data cannot be read at the moment, or until an operator
+// repairs it.
 var unreadable = []error{ErrCorrupt, ErrDenied, ErrPartial, ErrOutside}
 
 func isDamage(err error) bool {
 	return slices.ContainsFunc(unreadable, func(damage error) bool { return errors.Is(err, damage) })
 }
 
-// readError is the verdict on a folder or an open file that cannot be read.
+// readError translates the error of reading a folder or an open file.
 func readError(what string, err error) error {
 	switch err = files.Pathless(err); {
 	case errors.Is(err, fs.ErrPermission):

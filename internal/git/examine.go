@@ -2,12 +2,11 @@ package git
 
 import "errors"
 
-// maxExamined is how many refs besides HEAD are looked at before all are taken for
-// damaged.
+// maxExamined is how many refs besides HEAD are examined before all are considered damaged.
 const maxExamined = 32
 
-// Examine returns nil if HEAD, or one of some refs all over the list, leads to a commit
-// whose folder can be read, or if there is none.
+// Examine returns nil if HEAD, or one of some refs spread over the list, leads to a commit whose
+// root folder can be read, or if there is no ref.
 func (s *Snapshot) Examine() (damaged error) {
 	head, err := s.Head()
 	if err == nil {
@@ -44,7 +43,7 @@ func (s *Snapshot) Examine() (damaged error) {
 }
 
 func (s *Snapshot) examineRef(ref Ref) error {
-	if ref.Commit.IsZero() { // a tag of something else
+	if ref.Commit.IsZero() { // a tag of a tree or blob
 		return nil
 	}
 	commit, err := s.Commit(ref.Commit)

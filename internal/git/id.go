@@ -32,14 +32,13 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 // shortestAuto is git's automatic length for small repositories, in digits.
 const shortestAuto = 7
 
-// Abbreviate returns the first digits of an id: at least so many, and as many
-// more as tell it from all other objects. Fewer than none means git's automatic
-// length, which grows with the number of packed objects; 0 means all digits.
-// It is what git rev-parse --short prints with the default of core.abbrev
-// (git-config(1)).
+// Abbreviate returns the first digits of an id: at least digits of them, and as many more as
+// distinguish it from all other objects. A negative number means git's automatic length, which
+// grows with the number of packed objects; 0 means all digits. The result is that of git rev-parse
+// --short with the default of core.abbrev (git-config(1)).
 //
-// Where there is a multi-pack-index, a git 2.39 command that has opened packs
-// of it before counts their objects twice, and may give one digit more.
+// If there is a multi-pack-index, a git 2.39 command that has opened its packs before counts their
+// objects twice, and may print one digit more.
 func (s *Snapshot) Abbreviate(id ID, digits int) (string, error) {
 	whole := id.String()
 	if digits < 0 {
@@ -64,8 +63,8 @@ func (s *Snapshot) Abbreviate(id ID, digits int) (string, error) {
 	return whole, nil
 }
 
-// autoLength is the number of digits at which the birthday paradox makes a
-// collision likely among so many objects.
+// autoLength is the number of digits at which the birthday paradox makes a collision among count
+// objects likely.
 func autoLength(count uint64) int {
 	highest := max(bits.Len64(count), 1) - 1
 	return max((highest+2)/2, shortestAuto)

@@ -11,12 +11,12 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
-// maxInfoAttributesBytes bounds info/attributes: git has 100 MB for such a file,
-// this one is written by an operator.
+// maxInfoAttributesBytes bounds info/attributes: git allows 100 MB for such a file, but this one is
+// written by an operator.
 const maxInfoAttributesBytes = 1 << 20
 
-// InfoAttributes is the content of info/attributes, which wins over every
-// .gitattributes file (gitattributes(5)); nil when there is none.
+// InfoAttributes is the content of info/attributes, which overrides every .gitattributes file
+// (gitattributes(5)); nil if there is none.
 func (s *Snapshot) InfoAttributes() ([]byte, error) {
 	content, err := files.Read(s.refs.root, s.repository.dir+"/info/attributes", maxInfoAttributesBytes)
 	switch {
@@ -28,8 +28,7 @@ func (s *Snapshot) InfoAttributes() ([]byte, error) {
 	return content, domainError(err)
 }
 
-// maxShallowBytes bounds the list of commits whose parents are left out: some
-// six million.
+// maxShallowBytes bounds the list of commits without parents: some six million.
 const maxShallowBytes = 256 << 20
 
 // Shallow lists the commits whose parents a shallow clone left out
@@ -53,39 +52,38 @@ func (s *Snapshot) Shallow() (map[ID]bool, error) {
 	return ids, nil
 }
 
-// isCut reports whether the repository is a shallow one, whose graph may know
-// parents that it has not.
+// isCut reports whether the repository is shallow, so that its graph may contain parents that it
+// lacks.
 func (s *Snapshot) isCut() bool {
 	info, err := s.refs.root.Stat(s.repository.dir + "/shallow")
 	return err == nil && info.Size() > 0
 }
 
-// Fetch is what a repository tells of its last git fetch. Git notes that in
-// FETCH_HEAD (git-fetch(1)): it empties the file first, and writes what came when
-// the other side has told what it has. The times of other files tell less: refs
-// change only when something is new, and packed-refs with every repack as well.
+// Fetch describes a repository's last git fetch. Git notes it in FETCH_HEAD (git-fetch(1)): it
+// empties the file first, and writes the result when the other side has listed its refs. The times
+// of other files tell less: refs change only when something is new, and packed-refs also with every
+// repack.
 type Fetch struct {
 	State FetchState
-	// At is when the fetch ended or, of one that did not, when it began; zero where
-	// there was none.
+	// At is when the fetch ended or, if it did not end, when it began; zero without a fetch.
 	At time.Time
 }
 
-// FetchState is how the last fetch went.
+// FetchState is the outcome of the last fetch.
 type FetchState string
 
 // The states.
 const (
-	// FetchNever: nobody has fetched since the repository was made, or not with git.
+	// FetchNever: no fetch since the repository was made, or none by git.
 	FetchNever FetchState = "never"
-	// FetchDone: the last fetch brought what there was.
+	// FetchDone: the last fetch was complete.
 	FetchDone FetchState = "done"
-	// FetchUnfinished: the last fetch failed, or is under way, or found a repository
-	// without refs.
+	// FetchUnfinished: the last fetch failed, or is in progress, or found a repository without
+	// refs.
 	FetchUnfinished FetchState = "unfinished"
 )
 
-// LastFetch looks at the file each time.
+// LastFetch reads the file at each call.
 func (r *Repository) LastFetch() (Fetch, error) {
 	info, err := r.store.root.Stat(r.dir + "/FETCH_HEAD")
 	switch {
@@ -100,8 +98,7 @@ func (r *Repository) LastFetch() (Fetch, error) {
 	}
 }
 
-// Fetched is when git last fetched into the repository; zero where that is not
-// known, as after a fetch that failed.
+// Fetched is when git last fetched into the repository; zero if unknown, as after a failed fetch.
 func (r *Repository) Fetched() time.Time {
 	last, err := r.LastFetch()
 	if err != nil || last.State != FetchDone {

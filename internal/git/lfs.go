@@ -12,7 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
-// lfsBufferBytes is how much of an object is in memory while it is written.
+// lfsBufferBytes is the size of the pieces in which an object is written.
 const lfsBufferBytes = 128 << 10
 
 var (
@@ -20,22 +20,22 @@ var (
 	errLFSSize    = errors.New("its size changed while it was read")
 )
 
-// LFSObject is the content of a file that git-lfs keeps outside the object
-// database, read as a stream of exactly Size bytes. It is compared with its
-// oid while it flows: a mismatch takes the place of the last bytes.
+// LFSObject is the content of a file that git-lfs keeps outside the object database, read as a
+// stream of exactly Size bytes. It is compared with its oid while it is read: on a mismatch an
+// error replaces the last bytes.
 type LFSObject struct {
 	oid  string
 	file *os.File
 	size int64
 	left int64
 	sum  hash.Hash
-	done error // what Read returns at the end, once that was looked at
+	done error // returned by Read at the end, after the check
 }
 
-// LFSObject opens an object of git-lfs by its oid, 64 lower-case hexadecimal
-// digits. Objects are looked for where git-lfs puts them, in lfs/objects/ab/cd
-// of the repository's folder, and not in those of alternates. What is not there
-// is [ErrNotFound]; a link that leads out of the root is [ErrLFS].
+// LFSObject opens an object of git-lfs by its oid, 64 lower-case hexadecimal digits. Objects are
+// searched where git-lfs puts them, in lfs/objects/ab/cd of the repository's folder, and not in
+// those of alternates. A missing object is [ErrNotFound]; a link that leads out of the root is
+// [ErrLFS].
 func (s *Snapshot) LFSObject(oid string) (*LFSObject, error) {
 	if len(oid) != hex.EncodedLen(sha256.Size) || !isHex(oid) {
 		return nil, fmt.Errorf("lfs object: %w", ErrNotFound)
@@ -84,7 +84,7 @@ func (o *LFSObject) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// check looks at the whole once all of it was read: io.EOF if it is right.
+// check compares the whole once all of it was read: io.EOF if it is right.
 func (o *LFSObject) check() error {
 	if o.done != nil {
 		return o.done
@@ -105,7 +105,7 @@ func (o *LFSObject) check() error {
 // WriteTo implements [io.WriterTo]. Errors are those of Read, or the writer's.
 func (o *LFSObject) WriteTo(w io.Writer) (int64, error) {
 	buffer := make([]byte, min(o.left+1, lfsBufferBytes))
-	// As a reader and a writer alone, for io.CopyBuffer would ask for other methods.
+	// The wrappers hide other methods, which io.CopyBuffer would call.
 	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{o}, buffer)
 }
 

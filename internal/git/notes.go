@@ -6,16 +6,15 @@ import (
 )
 
 const (
-	// maxNoteBytes bounds a note that is read: detached signatures have a
-	// kilobyte.
+	// maxNoteBytes bounds a note: detached signatures have a kilobyte.
 	maxNoteBytes = 64 << 10
 	// maxFanout is how many folders deep git spreads many notes: one for each
 	// byte of an id but the last.
 	maxFanout = 19
 )
 
-// Note reads what a notes ref such as refs/notes/commits says of an object
-// (git-notes(1)). It is [ErrNotFound] when it says nothing.
+// Note reads the note about an object in a notes ref such as refs/notes/commits (git-notes(1)). It
+// is [ErrNotFound] if there is no note.
 func (s *Snapshot) Note(notes string, id ID) ([]byte, error) {
 	ref, err := s.Ref(notes)
 	if err != nil {

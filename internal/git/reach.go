@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	// reachedCost is what a commit outside of a graph takes: its place in a map, of
-	// which up to half are free, and one in a queue.
+	// reachedCost is the memory of a commit outside of a graph: its place in a map, of which up to
+	// half are free, and one in a queue.
 	reachedCost = 60
-	// stepsAtOnce is how many commits are gone through before others who wait get
-	// their turn.
+	// stepsAtOnce is how many commits are walked before waiting goroutines get their turn.
 	stepsAtOnce = 1000
-	// readSteps is how many rows of a commit-graph take as long as reading a commit.
+	// readSteps is how many rows of a commit-graph take as long as reading one commit.
 	readSteps = 100
 )
 
@@ -25,17 +24,16 @@ var ErrSteps = errors.New("the history is too long to be gone through at once")
 
 type stepsKey struct{}
 
-// WithSteps returns a context in which revisions are resolved in so many steps at most, or with
-// [ErrSteps]. A step goes to the parents of a commit, as a commit-graph or an earlier
-// question tells them; reading a commit counts for a hundred. The same question asked again
-// goes on where this one stopped.
+// WithSteps returns a context in which revisions are resolved within a number of steps, or with
+// [ErrSteps]. A step goes to the parents of a commit, if a commit-graph or an earlier walk has
+// them; reading a commit counts for a hundred. The same question asked again continues the walk.
 func WithSteps(ctx context.Context, most int64) context.Context {
 	left := new(atomic.Int64)
 	left.Store(most)
 	return context.WithValue(ctx, stepsKey{}, left)
 }
 
-// takeSteps fails when the context has ended, or has no steps left.
+// takeSteps fails if the context has ended, or has no steps left.
 func takeSteps(ctx context.Context, steps int64) error {
 	if left, ok := ctx.Value(stepsKey{}).(*atomic.Int64); ok && left.Add(-steps) < 0 {
 		return ErrSteps
@@ -43,9 +41,9 @@ func takeSteps(ctx context.Context, steps int64) error {
 	return ctx.Err()
 }
 
-// reach is the commits that some tips lead to, as far as anybody has asked: the
-// walk goes on where it stopped, so that no commit is walked twice. Of a graph
-// it is a bitmap. It may be used by any number of goroutines.
+// reach is the set of commits that some tips lead to, as far as it has been walked: a later
+// question continues the walk, so that no commit is walked twice. For the commits of a graph it is
+// a bitmap. It may be used by any number of goroutines.
 type reach struct {
 	state string // of the tips
 	graph *commitgraph.Graph
@@ -53,7 +51,7 @@ type reach struct {
 	mu        sync.Mutex
 	positions []uint64 // a bit for each commit of the graph
 	others    map[ID]struct{}
-	inside    []uint32 // whose parents are still to come
+	inside    []uint32 // whose parents have not been walked
 	outside   []ID
 }
 
@@ -68,7 +66,7 @@ func newReach(state string, graph *commitgraph.Graph, tips []ID) *reach {
 	return r
 }
 
-// add notes a commit, whose parents are then to come.
+// add notes a commit, whose parents are walked later.
 func (r *reach) add(id ID) {
 	if at, ok := r.graph.Find(id); ok {
 		r.addPosition(at)
@@ -95,15 +93,15 @@ func (r *reach) has(id ID) bool {
 	return known
 }
 
-// size is about how many bytes it takes.
+// size is the approximate memory of the reach.
 func (r *reach) size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return int64(8*len(r.positions) + 4*cap(r.inside) + reachedCost*len(r.others))
 }
 
-// among returns those of the commits, in their order, that the tips lead to. It
-// walks until all are found or history ends.
+// among returns the wanted commits that the tips lead to, in their order. It walks until all are
+// found or history ends.
 func (r *reach) among(ctx context.Context, wanted []ID, parents func(ID) ([]ID, error)) ([]ID, error) {
 	for {
 		if err := takeSteps(ctx, stepsAtOnce); err != nil {
@@ -142,8 +140,8 @@ func (r *reach) walk(parents func(ID) ([]ID, error)) error {
 	return nil
 }
 
-// step adds the parents of a commit: outside of the graph breadth first from the
-// tips, where the wanted commit mostly is.
+// step adds the parents of a commit. Outside of the graph it walks breadth first from the tips,
+// since the wanted commit is mostly near them.
 func (r *reach) step(parents func(ID) ([]ID, error)) error {
 	switch {
 	case len(r.outside) > 0:
@@ -165,21 +163,21 @@ func (r *reach) step(parents func(ID) ([]ID, error)) error {
 	return nil
 }
 
-// DefaultGraphBytes remembers the parents of about 400,000 commits over all
-// repositories. In a larger history without a commit-graph file, all commits are
-// read again when refs have changed and a commit is asked for that none leads to.
+// DefaultGraphBytes caches the parents of about 400,000 commits over all repositories. In a larger
+// history without a commit-graph file, all commits are read again when refs have changed and a
+// client asks for a commit that no ref leads to.
 const DefaultGraphBytes = 64 << 20
 
-// What an entry takes: the sizes of the types, and of a place in a map, of which
-// up to half are free.
+// These are the costs of an entry: the sizes of the types, and of a place in a map, of which up to
+// half are free.
 const (
 	graphCost  = 130
 	parentCost = 24
 )
 
-// knownParents remembers the parents of commits, within a number of bytes. A
-// commit never changes, so an entry is right for ever; when they are full, all go:
-// a place in the list of an lru.Cache would cost as much as the entry.
+// knownParents caches the parents of commits, within a number of bytes. A commit never changes, so
+// an entry is valid for ever. A full cache is emptied: a place in the list of an lru.Cache would
+// cost as much as the entry.
 type knownParents struct {
 	limit int64
 
@@ -210,16 +208,15 @@ func (g *knownParents) put(id ID, parents []ID) {
 	}
 	cost := graphCost + parentCost*int64(len(parents))
 	if g.bytes+cost > g.limit {
-		g.parents, g.bytes = make(map[ID][]ID), 0 // to clear it would keep its places
+		g.parents, g.bytes = make(map[ID][]ID), 0 // clear would keep the allocated places
 	}
 	g.bytes += cost
 	g.parents[id] = parents
 }
 
-// visible returns those of the commits, in their order, that a ref which is not hidden or HEAD leads
-// to, or all unless [Options.ReachableOnly] is set. What is learned is remembered
-// until the refs change. Where none is found and a ref cannot be read, that is an
-// error: the ref may lead to them.
+// visible returns those of the wanted commits, in their order, that HEAD or a visible ref leads to,
+// or all unless [Options.ReachableOnly] is set. The result of the walk is cached until the refs
+// change. If none is found and a ref cannot be read, that is an error: the ref may lead to them.
 func (s *Snapshot) visible(ctx context.Context, wanted []ID) ([]ID, error) {
 	if len(wanted) == 0 || !s.repository.options.ReachableOnly {
 		return wanted, nil
@@ -234,7 +231,7 @@ func (s *Snapshot) visible(ctx context.Context, wanted []ID) ([]ID, error) {
 	}
 	if sure, err := s.confirmed(reach.graph, found); err != nil {
 		return nil, err
-	} else if !sure { // the graph is dropped
+	} else if !sure { // the graph was dropped
 		return s.visible(ctx, wanted)
 	}
 	s.repository.store.shapes.countReach(s.repository.dir, reach)
@@ -244,8 +241,7 @@ func (s *Snapshot) visible(ctx context.Context, wanted []ID) ([]ID, error) {
 	return found, nil
 }
 
-// reach is what the refs lead to as they are now. Damage is why that is not known
-// of all refs.
+// reach is the reach of the present refs. damage is the error of a ref that could not be read.
 func (s *Snapshot) reach() (r *reach, damage, err error) {
 	now, raws, err := s.refs.tips()
 	if err != nil {
@@ -274,14 +270,13 @@ func (s *Snapshot) reach() (r *reach, damage, err error) {
 		}
 	}
 	r = newReach(now.state, graph, tips)
-	if damage == nil && !s.isCut() { // or more may be reached although no ref changes
+	if damage == nil && !s.isCut() { // or more may become reachable although no ref changes
 		r = s.repository.store.shapes.keepReach(s.repository.dir, r)
 	}
 	return r, damage, nil
 }
 
-// parents of a commit. A shallow repository's history ends where the commit
-// is missing.
+// parents returns the parents of a commit. A shallow repository's history ends at a missing commit.
 func (s *Snapshot) parents(ctx context.Context, id ID) ([]ID, error) {
 	known := s.repository.store.parents
 	if parents, ok := known.get(id); ok {

@@ -33,17 +33,17 @@ const (
 	maxPackedRefsBytes = 256 << 20
 )
 
-// Ref is a reference and what it stands for.
+// Ref is a reference and its target.
 type Ref struct {
 	// Name is the full name, such as refs/heads/main.
 	Name string
 	// Target is the object that the ref holds: a commit, or an annotated tag.
 	Target ID
-	// Commit is the target with annotated tags followed to their commit. It is
-	// zero when they lead to something else.
+	// Commit is the target with annotated tags followed to their commit. It is zero if they lead to
+	// another kind of object.
 	Commit ID
-	// Damage says why Commit is not known although the ref is there, or is nil.
-	// Target is zero as well where the ref itself cannot be read.
+	// Damage is why Commit is unknown although the ref exists, or nil. Target is zero as well if
+	// the ref itself cannot be read.
 	Damage error
 }
 
@@ -61,10 +61,9 @@ func cutPrefix(s, prefix string) string {
 	return rest
 }
 
-// refFiles reads the refs of one repository as gitrepository-layout(5)
-// describes them: loose files first and then packed-refs, the order that stays
-// right while git packs refs. A ref whose file is broken is there all the same:
-// what it held is not known, and packed-refs may have what it held long ago.
+// refFiles reads the refs of one repository as gitrepository-layout(5) describes them: loose files
+// first and then packed-refs, the order that stays right while git packs refs. A ref with a broken
+// file still exists: its value is unknown, and packed-refs may have an outdated one.
 type refFiles struct {
 	root *os.Root
 	dir  string
@@ -94,8 +93,8 @@ func (f refFiles) lookup(name string) (rawRef, bool, error) {
 	return ref, ok, err
 }
 
-// first returns the first of the names that is a ref and not hidden. packed-refs is read
-// once however many names there are: they come from a URI.
+// first returns the first of the names that is a visible ref. packed-refs is read once however many
+// names there are: they come from a URI.
 func (f refFiles) first(names []string) (string, error) {
 	best, better := len(names), make(map[string]int, len(names))
 	for i, name := range names {
@@ -136,7 +135,7 @@ func (f refFiles) follow(name string) (final string, ref rawRef, ok bool, err er
 		if !ok || err != nil || ref.symbolic == "" {
 			return name, ref, ok, err
 		}
-		// What a ref that is hidden holds is not shown by another name.
+		// The target of a hidden ref is not shown under another name.
 		if name = ref.symbolic; !validRefName(name) || f.hides(name) {
 			break
 		}
@@ -144,7 +143,7 @@ func (f refFiles) follow(name string) (final string, ref rawRef, ok bool, err er
 	return name, rawRef{}, false, nil
 }
 
-// all returns the refs of the repository, hidden ones too, with their names in order.
+// all returns all refs of the repository, including hidden ones, with their names in order.
 func (f refFiles) all() (names []string, refs map[string]rawRef, err error) {
 	refs = make(map[string]rawRef)
 	if err := f.walkLoose("refs", refs); err != nil {
@@ -192,11 +191,11 @@ func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {
 	return nil
 }
 
-// errBadRef says that a loose ref is neither of the two that it can be.
+// errBadRef says that a loose ref is malformed.
 var errBadRef = errors.New("is neither an object id nor a symbolic ref")
 
-// loose reads one loose ref: "ref: NAME" or an object id. Like git it takes what
-// follows the id after a blank for nothing.
+// loose reads one loose ref: "ref: NAME" or an object id. Like git it ignores everything after the
+// id and a blank.
 func (f refFiles) loose(name string) (rawRef, bool, error) {
 	file := path.Join(f.dir, name)
 	info, err := f.root.Stat(file)
@@ -215,7 +214,7 @@ func (f refFiles) loose(name string) (rawRef, bool, error) {
 	return parseLoose(string(content)), true, nil
 }
 
-// parseLoose returns a ref with a fault for what is no ref.
+// parseLoose returns a ref with a fault for malformed content.
 func parseLoose(content string) rawRef {
 	line := strings.TrimRight(content, " \t\r\n")
 	if target, ok := strings.CutPrefix(line, "ref:"); ok {
@@ -229,7 +228,7 @@ func parseLoose(content string) rawRef {
 	return rawRef{id: id}
 }
 
-// blank makes a space of what separates words.
+// blank turns white space into spaces.
 func blank(c rune) rune {
 	if unicode.IsSpace(c) {
 		return ' '
@@ -246,8 +245,8 @@ func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 	return content, domainError(err)
 }
 
-// absent reports whether a ref's file is not there: gone, or a name whose
-// leading part is a file.
+// absent reports whether a ref's file does not exist: it is gone, or a leading part of the name is
+// a file.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -263,7 +262,7 @@ func (f refFiles) packed(wanted func(name []byte) bool, yield func(name string, 
 	if err != nil {
 		return fmt.Errorf("reading packed refs: %w", domainError(err))
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // it was only read
 	if info.Size() > maxPackedRefsBytes {
 		return fmt.Errorf("packed refs of %d bytes: %w", info.Size(), ErrUnsupported)
 	}
@@ -278,8 +277,7 @@ var (
 	errBadLine = errors.New("a line is no ref")
 )
 
-// checkLastLine tells a file that was cut from a whole one, as git does: refs
-// would be missing without a word.
+// checkLastLine detects a truncated file, as git does: refs would be missing silently.
 func checkLastLine(file *os.File, size int64) error {
 	if size == 0 {
 		return nil
@@ -294,17 +292,16 @@ func checkLastLine(file *os.File, size int64) error {
 	return nil
 }
 
-// scanPackedRefs reads no id that is not wanted: that is most of the work where there
-// are thousands of refs. Like git it refuses a file that a program has mangled, with
-// carriage returns, comments below the first line or an id that belongs to no ref: a ref
-// that is passed over would be missing without a word.
+// scanPackedRefs reads only the wanted ids: reading ids is most of the work in a file with
+// thousands of refs. Like git it refuses a mangled file, with carriage returns, comments below the
+// first line or an id that belongs to no ref: a skipped ref would be missing silently.
 func scanPackedRefs(file io.Reader, wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {
 	var name string
 	var ref rawRef
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, maxLooseRefBytes)
 	scanner.Split(splitLines)
-	peelable := false // the line before is a ref
+	peelable := false // the previous line is a ref
 	for first := true; scanner.Scan(); first = false {
 		line := scanner.Bytes()
 		if first && bytes.HasPrefix(line, []byte("#")) {
@@ -356,7 +353,7 @@ func splitLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	return 0, nil, nil
 }
 
-// parsePackedRef returns no name for one that git does not allow.
+// parsePackedRef returns no name for a ref that git does not allow.
 func parsePackedRef(line string) (string, rawRef, error) {
 	hex, name, ok := strings.Cut(line, " ")
 	id, err := ParseID(hex)

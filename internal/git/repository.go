@@ -14,32 +14,32 @@ import (
 
 // Options of a [Repository]. The zero value reads everything, as git does.
 type Options struct {
-	// ReachableOnly refuses revisions that name commits to which no ref leads, or hidden refs
-	// alone: they are [ErrNotFound].
+	// ReachableOnly refuses revisions of commits that no ref, or only hidden refs, lead to: they
+	// are [ErrNotFound].
 	ReachableOnly bool
-	// Hidden returns the rule by which refs are hidden, by their full names, or nil where all are
-	// shown. It gets the values that the repository's configuration has for keys, such as
-	// transfer.hiderefs, in the order of the file.
+	// Hidden returns the rule by which refs are hidden, by their full names, or nil if all are
+	// shown. It gets a function that returns the values of keys, such as transfer.hiderefs, from
+	// the repository's configuration, in the order of the file.
 	Hidden func(configured func(keys ...string) []string) (hides func(name string) bool)
-	// Observer is told what an operator may want to know; nil tells no one.
+	// Observer is told of events for the operator; it may be nil.
 	Observer Observer
 }
 
-// Observer is told what is found out about a repository while it is read. Its methods are called
-// by the goroutines that read, several at a time.
+// Observer is told of events while a repository is read. Its methods are called by the reading
+// goroutines, several at a time.
 type Observer interface {
-	// Panicked gets the error, which matches [ErrCorrupt], that a panic was turned into. The bytes of
-	// the repository made the code panic.
+	// Panicked gets an error that matches [ErrCorrupt], made of a panic that the bytes of the
+	// repository caused.
 	Panicked(err error)
-	// Resolved gets the error of each revision that was resolved, nil where it was found.
+	// Resolved gets the error of each resolved revision, nil if it was found.
 	Resolved(err error)
-	// RefsListed gets the number of refs that a list has, and of those that cannot be read, with the
-	// first of these.
+	// RefsListed gets the number of refs in a list, that of unreadable ones, and the first of
+	// these.
 	RefsListed(refs, damaged int, first Ref)
-	// CommitGraphRead gets the reason that the files of a commit-graph are not used, or nil. It is
+	// CommitGraphRead gets the reason why the files of a commit-graph are not used, or nil. It is
 	// called when they have changed.
 	CommitGraphRead(err error)
-	// CommitGraphDropped gets the reason that a commit-graph is not used any more.
+	// CommitGraphDropped gets the reason why a commit-graph is not used any more.
 	CommitGraphDropped(err error)
 }
 
@@ -59,7 +59,7 @@ type Repository struct {
 	options Options
 }
 
-// IsGitDir reports whether a folder has what git knows a repository by: HEAD,
+// IsGitDir reports whether a folder has the files by which git recognises a repository: HEAD,
 // objects and refs (gitrepository-layout(5)).
 func IsGitDir(entries []fs.DirEntry) bool {
 	const regular fs.FileMode = 0
@@ -69,13 +69,13 @@ func IsGitDir(entries []fs.DirEntry) bool {
 	return has("HEAD", regular) && has("objects", fs.ModeDir) && has("refs", fs.ModeDir)
 }
 
-// Folder is where git has the repository on this machine.
+// Folder is the repository's path on this machine.
 func (r *Repository) Folder() string {
 	return filepath.Join(r.store.root.Name(), filepath.FromSlash(r.dir))
 }
 
-// Snapshot opens the repository as it is now. Packs are held open, so that
-// others may repack or delete the repository meanwhile.
+// Snapshot opens the repository as it is now. It holds the packs open, so other programs may repack
+// or delete the repository meanwhile.
 func (r *Repository) Snapshot() (s *Snapshot, err error) {
 	defer r.contain(&err)
 	database, err := r.store.objects.Open(r.dir)
@@ -89,7 +89,7 @@ func (r *Repository) Snapshot() (s *Snapshot, err error) {
 	return &Snapshot{repository: r, refs: r.refFilesOf(database), objects: pinned}, nil
 }
 
-// refFiles are the refs with the rule that hides some of them.
+// refFiles returns the refs with the rule that hides some of them.
 func (r *Repository) refFiles() (refFiles, error) {
 	database, err := r.store.objects.Open(r.dir)
 	if err != nil {
@@ -108,8 +108,8 @@ func (r *Repository) refFilesOf(database *objects.Database) refFiles {
 	return refFiles{root: r.store.root, dir: r.dir, hides: hides}
 }
 
-// contain is deferred by what reads a repository: a panic there comes of the
-// repository's bytes, so it is damage.
+// contain turns a panic into damage, since the repository's bytes have caused it. Deferred by
+// functions that read a repository.
 func (r *Repository) contain(err *error) {
 	if value := recover(); value != nil {
 		*err = fmt.Errorf("reading the repository: %w: %w", ErrCorrupt,
@@ -118,7 +118,7 @@ func (r *Repository) contain(err *error) {
 	}
 }
 
-// containPanic does so for a panic that was made an error where it was.
+// containPanic is contain for a panic that was already turned into an error.
 func (r *Repository) containPanic(err error) {
 	if panicked := (*panics.Error)(nil); errors.As(err, &panicked) {
 		r.options.Observer.Panicked(err)

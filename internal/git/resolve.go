@@ -10,9 +10,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
-// Resolve finds the commit that a revision names: see [Snapshot.ResolveObject].
-// A tag stands for the commit that it leads to; what leads to none is
-// [ErrNotFound].
+// Resolve finds the commit that a revision names: see [Snapshot.ResolveObject]. A tag stands for
+// its commit; a revision without a commit is [ErrNotFound].
 func (s *Snapshot) Resolve(ctx context.Context, revision string) (commit Commit, err error) {
 	defer func() { s.repository.options.Observer.Resolved(err) }()
 	object, err := s.ResolveObject(ctx, revision)
@@ -30,22 +29,20 @@ func (s *Snapshot) Resolve(ctx context.Context, revision string) (commit Commit,
 	return commit, mustExist(id, err)
 }
 
-// ResolveObject finds the object that a revision names, as gitrevisions(7) has
-// it: HEAD or @, a ref in full or in part, an object id in full or abbreviated,
-// or what git describe prints, and after it any of ~, ~N, ^, ^N, ^{} and
-// ^{kind}. Where several fit, a full id comes first, then refs in the order of
-// [RefPrefixes], and abbreviations last.
+// ResolveObject finds the object that a revision names, as gitrevisions(7) defines it: HEAD or @, a
+// ref in full or in part, an object id in full or abbreviated, or the output of git describe, and
+// after it any of ~, ~N, ^, ^N, ^{} and ^{kind}. If several match, a full id comes first, then refs
+// in the order of [RefPrefixes], and abbreviations last.
 //
-// It is [ErrNotFound] for what does not exist and for what is hidden, an
-// [AmbiguousError] for an abbreviation of several visible commits, and a
-// [RevisionError] for forms that are not understood.
+// The errors are [ErrNotFound] for missing and hidden objects, an [AmbiguousError] for an
+// abbreviation of several visible commits, and a [RevisionError] for unsupported forms.
 func (s *Snapshot) ResolveObject(ctx context.Context, revision string) (ID, error) {
 	_, object, _, err := s.resolveSteps(ctx, revision)
 	return object, err
 }
 
-// resolveSteps returns what the name in a revision means, and the object to which the
-// suffixes behind it lead from there.
+// resolveSteps returns the object of the name in a revision, and the object to which the suffixes
+// lead from there.
 func (s *Snapshot) resolveSteps(ctx context.Context, revision string) (named, object ID, suffixes string, err error) {
 	name, steps, err := splitRevision(revision)
 	if err != nil {
@@ -58,8 +55,8 @@ func (s *Snapshot) resolveSteps(ctx context.Context, revision string) (named, ob
 	return named, object, revision[len(name):], err
 }
 
-// RefPrefixes are what may be left out of a ref's full name, in the order in
-// which gitrevisions(7) tries them.
+// RefPrefixes are the prefixes that may be left out of a ref's full name, in the order in which
+// gitrevisions(7) tries them.
 func RefPrefixes() []string {
 	return []string{"", "refs/", tagPrefix, branchPrefix, remotePrefix}
 }
@@ -69,7 +66,7 @@ func (s *Snapshot) resolveName(ctx context.Context, name string) (ID, error) {
 		head, err := s.Head()
 		return head.Target, err
 	}
-	digits := strings.ToLower(name) // git takes capitals, too
+	digits := strings.ToLower(name) // git accepts capitals, too
 	if isFullID(digits) {
 		return s.resolveID(ctx, digits)
 	}
@@ -89,9 +86,9 @@ func (s *Snapshot) resolveName(ctx context.Context, name string) (ID, error) {
 	return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
 }
 
-// describedID cuts what git describe prints ("v1.0-14-g2414721") down to the
-// abbreviated id at its end, which alone counts: <describeOutput> of
-// gitrevisions(7). Other revisions stay as they are.
+// describedID reduces the output of git describe ("v1.0-14-g2414721") to the abbreviated id at its
+// end, which alone counts: <describeOutput> of gitrevisions(7). It returns other revisions
+// unchanged.
 func describedID(revision string) string {
 	if at := strings.LastIndex(revision, "-g"); at > 0 {
 		return revision[at+len("-g"):]
@@ -99,8 +96,8 @@ func describedID(revision string) string {
 	return revision
 }
 
-// resolveID accepts the id of a commit, or of an annotated tag that leads to
-// one; of other objects only those that a visible ref holds.
+// resolveID accepts the id of a commit, or of an annotated tag that leads to one; other objects
+// only if a visible ref holds them.
 func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 	id, err := ParseID(hex)
 	if err != nil {
@@ -108,11 +105,11 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 	}
 	commit, err := s.peel(id)
 	switch {
-	case errors.Is(err, ErrPartial): // every commit is there: what is missing is none
+	case errors.Is(err, ErrPartial): // every commit is here, so a missing object is none
 		return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
 	case errors.Is(err, errNotCommit):
 		held, err := s.holds(id)
-		if err == nil && !held { // what is hidden is not told apart from what is not there
+		if err == nil && !held { // hidden objects must look like missing ones
 			err = fmt.Errorf("revision: %w", ErrNotFound)
 		}
 		return id, err
@@ -125,14 +122,14 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 		return ID{}, err
 	}
 	found, err := s.visible(ctx, []ID{commit})
-	if err == nil && len(found) == 0 { // the error of what does not exist
+	if err == nil && len(found) == 0 { // the error of a missing object
 		err = fmt.Errorf("revision: %w", ErrNotFound)
 	}
 	return id, err
 }
 
-// doubt returns why an object that was not found is not known to be absent: a ref that
-// cannot be read may lead to it, or the history led to it before.
+// doubt returns why an object that was not found may exist: a ref that cannot be read may lead to
+// it, or the history led to it before.
 func (s *Snapshot) doubt(id ID) error {
 	reach, damaged, err := s.reach()
 	if err = errors.Join(err, damaged); err != nil {
@@ -141,7 +138,7 @@ func (s *Snapshot) doubt(id ID) error {
 	if known, _ := reach.look([]ID{id}); len(known) > 0 {
 		return damage(id, errors.New("a ref leads to it, but it is missing"))
 	}
-	// What refs lead to may be remembered from when they could be read.
+	// The reach may be cached from a time when the refs could be read.
 	if _, err = s.Head(); errors.Is(err, ErrCorrupt) {
 		return err
 	}
@@ -152,8 +149,8 @@ func (s *Snapshot) doubt(id ID) error {
 // digits, the shortest, fit one in 65536: sixty million objects.
 const maxCandidates = 1000
 
-// resolveAbbreviation looks at visible commits only: an object that is
-// hidden must not make an abbreviation ambiguous, nor be listed.
+// resolveAbbreviation looks only at visible commits: a hidden object must not make an abbreviation
+// ambiguous, nor be listed.
 func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, error) {
 	ids, err := s.objects.Prefix(prefix, maxCandidates)
 	if err != nil {
@@ -178,32 +175,32 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 	}
 }
 
-// Treeish is what an archive can be made of: <tree-ish> of gitrevisions(7). It is
-// a commit, or a tree to which a tag or the suffix ^{tree} leads.
+// Treeish is an object that an archive can be made of: <tree-ish> of gitrevisions(7). It is a
+// commit, or a tree to which a tag or the suffix ^{tree} leads.
 type Treeish struct {
-	// Revision names the same for ever, for [Snapshot.ResolveTreeish]. Of a commit it
-	// is the id.
+	// Revision always names the same object, for [Snapshot.ResolveTreeish]. For a commit it is the
+	// id.
 	Revision string
 	// ID is that of the commit, or else of the tag or tree that the revision names.
 	ID   ID
 	Tree ID
 	// Commit is zero for a tree without one.
 	Commit ID
-	// When is the date of the committer, or of the tagger. A tree alone has none: it
-	// is the beginning of 1970. Date is the same, as in [Commit].
+	// When is the date of the committer, or of the tagger. A tree alone has none: When is the
+	// beginning of 1970. Date is the same, as in [Commit].
 	When time.Time
 	Date uint64
 }
 
-// Treeish is the commit with its tree.
+// Treeish returns the commit with its tree.
 func (c Commit) Treeish() Treeish {
 	return Treeish{
 		Revision: c.ID.String(), ID: c.ID, Tree: c.Tree, Commit: c.ID, When: c.Committer.When(), Date: c.Date,
 	}
 }
 
-// ResolveTreeish finds the commit that a revision names, as [Snapshot.Resolve]
-// does, or a tree where it leads to one. A file is a [KindError].
+// ResolveTreeish finds the commit that a revision names, like [Snapshot.Resolve], or a tree. A file
+// is a [KindError].
 func (s *Snapshot) ResolveTreeish(ctx context.Context, revision string) (Treeish, error) {
 	commit, err := s.Resolve(ctx, revision)
 	if err == nil {
@@ -224,7 +221,7 @@ func (s *Snapshot) ResolveTreeish(ctx context.Context, revision string) (Treeish
 	return t, s.dateTag(&t)
 }
 
-// dateTag notes when somebody made the tag that a tree is had by.
+// dateTag sets the date of the tag that leads to a tree.
 func (s *Snapshot) dateTag(t *Treeish) error {
 	if t.ID == t.Tree {
 		return nil
@@ -242,7 +239,7 @@ func (s *Snapshot) dateTag(t *Treeish) error {
 	return nil
 }
 
-// Has reports whether an object of any kind is here, hidden or not.
+// Has reports whether an object of any kind exists, hidden or not.
 func (s *Snapshot) Has(id ID) (bool, error) {
 	_, err := s.objects.Type(id)
 	if err = domainError(err); errors.Is(err, ErrNotFound) {
@@ -251,11 +248,10 @@ func (s *Snapshot) Has(id ID) (bool, error) {
 	return err == nil, err
 }
 
-// MayLack reports whether objects may be missing although nothing is damaged:
-// [ErrPartial], [ErrOutside].
+// MayLack reports whether objects may be missing without damage: [ErrPartial], [ErrOutside].
 func (s *Snapshot) MayLack() bool { return s.objects.MayLack() }
 
-// holds reports whether a visible ref, or HEAD, is of the object itself.
+// holds reports whether a visible ref, or HEAD, points to the object itself.
 func (s *Snapshot) holds(id ID) (bool, error) {
 	tips, _, err := s.refs.tips()
 	if err != nil {

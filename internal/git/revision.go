@@ -9,22 +9,21 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
-// RevisionError says that a text has a form of gitrevisions(7) that is not
-// understood here, or that goes too far. Its text does not repeat what the client
-// sent.
+// RevisionError says that a revision has an unsupported form of gitrevisions(7), or goes too far.
+// Its message does not repeat the client's string.
 type RevisionError struct {
-	// Form is the mark by which the form is known, such as "@{"; "" for others.
+	// Form is the mark of the form, such as "@{"; "" for others.
 	Form   string
 	Reason string
 }
 
 func (e *RevisionError) Error() string { return "the revision " + e.Reason }
 
-// maxAncestors bounds the commits that one revision goes back: the first parents
-// of a history of a hundred thousand merges. Each has to be read.
+// maxAncestors bounds the commits that one revision goes back: the first parents of a history of a
+// hundred thousand merges. Each commit has to be read.
 const maxAncestors = 100_000
 
-// refusedForms are the forms that ask for something which is not read.
+// refusedForms are the unsupported forms.
 var refusedForms = []struct{ mark, reason string }{
 	{"@{", "has @{…}: it asks for a reflog or the branch of a remote, and neither is read"},
 	{"^{/", "has ^{/…}: messages are not searched for a revision"},
@@ -36,13 +35,13 @@ var refusedForms = []struct{ mark, reason string }{
 
 // step is one suffix of a revision.
 type step struct {
-	mark byte // ~ for ancestors, ^ for a parent, { for what a tag or commit holds
+	mark byte // ~ for ancestors, ^ for a parent, { for the kind to peel to
 	n    int
 	kind string // of {
 }
 
-// splitRevision takes the suffixes off a revision. The name is what is left: no
-// ref has a ~ or ^ in it.
+// splitRevision splits the suffixes off a revision. The rest is the name: refs contain neither ~
+// nor ^.
 func splitRevision(revision string) (name string, steps []step, err error) {
 	for _, r := range refusedForms {
 		if strings.Contains(revision, r.mark) {
@@ -66,7 +65,7 @@ func splitRevision(revision string) (name string, steps []step, err error) {
 	return revision[:at], steps, nil
 }
 
-// isRange tells a..b from a path with "..", which names nothing.
+// isRange distinguishes a..b from a path with "..", which names nothing.
 func isRange(revision string) bool {
 	from, to, ok := strings.Cut(revision, "..")
 	return ok && !strings.HasSuffix(from, "/") && !strings.HasPrefix(to, "/")
@@ -157,8 +156,7 @@ func (c *climb) parent(ctx context.Context, id ID, n int) (ID, error) {
 	return parents[n-1], nil
 }
 
-// peelTo follows tags, and a commit to its tree, until an object is of the kind
-// in ^{kind}.
+// peelTo follows tags, and a commit to its tree, until the object has the kind in ^{kind}.
 func (c *climb) peelTo(id ID, kind string) (ID, error) {
 	if kind == objects.Commit.String() {
 		return c.peel(id)

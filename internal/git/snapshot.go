@@ -11,28 +11,27 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
-// Snapshot is a repository held open for one request. Its objects cannot be
-// pulled away; its refs are read anew at each call. It may be used by any
-// number of goroutines. Close it when done.
+// Snapshot is a repository held open for one request. Its objects stay readable if other programs
+// delete them; its refs are read at each call. It may be used by any number of goroutines. Close it
+// when done.
 type Snapshot struct {
 	repository *Repository
 	refs       refFiles
 	objects    *objects.Snapshot
 
 	graphing sync.Mutex
-	graphed  bool // the graph was looked for
+	graphed  bool // the graph was searched
 	graph    *commitgraph.Graph
 }
 
 // Close releases the descriptors. It may be called more than once.
 func (s *Snapshot) Close() error { return s.objects.Close() }
 
-// Folder is where git has the repository on this machine.
+// Folder is the repository's path on this machine.
 func (s *Snapshot) Folder() string { return s.repository.Folder() }
 
-// Head is the default branch with its commit, or the detached commit with the
-// name HEAD. It is [ErrEmpty] when the repository has no ref yet, and [ErrUnborn]
-// when it has others.
+// Head is the default branch with its commit, or the detached commit with the name HEAD. It is
+// [ErrEmpty] if the repository has no ref yet, and [ErrUnborn] if it has others.
 func (s *Snapshot) Head() (head Ref, err error) {
 	defer s.repository.contain(&err)
 	name, raw, ok, err := s.refs.follow("HEAD")
@@ -52,8 +51,8 @@ func (s *Snapshot) Head() (head Ref, err error) {
 	return Ref{}, fmt.Errorf("HEAD: %w", ErrEmpty)
 }
 
-// DefaultBranch is the short name of the branch that HEAD points to, whether
-// that has a commit or not, and "" when HEAD is detached or broken.
+// DefaultBranch is the short name of the branch that HEAD points to, even if the branch has no
+// commit, and "" if HEAD is detached or broken.
 func (s *Snapshot) DefaultBranch() (string, error) {
 	raw, ok, err := s.refs.lookup("HEAD")
 	if err != nil || !ok {
@@ -62,13 +61,12 @@ func (s *Snapshot) DefaultBranch() (string, error) {
 	return cutPrefix(raw.symbolic, branchPrefix), nil
 }
 
-// Refs lists the refs that are not hidden in the order of their names. None is left out for
-// damage: those that cannot be read are marked as such.
+// Refs lists the visible refs in the order of their names. Unreadable refs are included and marked
+// as such.
 func (s *Snapshot) Refs() ([]Ref, error) { return s.refsBelow("refs/", s.ref) }
 
-// Tags is [Snapshot.Refs] of tags, without looking at their objects where
-// packed-refs says what they lead to: for one that is of a folder or a file,
-// Commit is the id of that.
+// Tags is [Snapshot.Refs] for tags. It does not read their objects if packed-refs says what they
+// lead to: for a tag of a folder or a file, Commit is then the id of that.
 func (s *Snapshot) Tags() ([]Ref, error) {
 	return s.refsBelow(tagPrefix, func(name string, raw rawRef) (Ref, error) {
 		if raw.peeled.IsZero() || raw.fault != nil {
@@ -99,7 +97,7 @@ func (s *Snapshot) refsOf(
 	refs := make([]Ref, 0, len(names))
 	for _, name := range names {
 		raw, ok := s.refs.followIn(raws, name)
-		if !ok { // a symbolic ref to nothing stands for nothing
+		if !ok { // a symbolic ref to a missing ref has no value
 			continue
 		}
 		ref, err := read(name, raw)
@@ -116,7 +114,7 @@ func (s *Snapshot) refsOf(
 	return refs, nil
 }
 
-// Ref reads one ref, which is not hidden, by its full name.
+// Ref reads one visible ref by its full name.
 func (s *Snapshot) Ref(name string) (ref Ref, err error) {
 	defer s.repository.contain(&err)
 	if !validRefName(name) || s.refs.hides(name) {
@@ -139,7 +137,7 @@ func (s *Snapshot) ref(name string, raw rawRef) (Ref, error) {
 		return ref, raw.fault
 	}
 	from := raw.id
-	if !raw.peeled.IsZero() { // it can be of a folder or a file, too
+	if !raw.peeled.IsZero() { // it can be that of a folder or a file, too
 		from = raw.peeled
 	}
 	commit, err := s.peel(from)
@@ -189,9 +187,8 @@ func (s *Snapshot) tagTarget(id ID) (ID, error) {
 	return parseTagTarget(id, content)
 }
 
-// notCommit is the verdict on a tree or a blob in the place of a commit. It is
-// compared with its id where that is no work, for one flipped bit makes another
-// kind of an object.
+// notCommit is the error for a tree or a blob in place of a commit. The object is compared with its
+// id if that is cheap, since one flipped bit can change an object's kind.
 func (s *Snapshot) notCommit(id ID, kind objects.Type) error {
 	_, _, err := s.objects.ReadVerified(id, maxCommitBytes, nil)
 	if err != nil && !errors.Is(err, objects.ErrTooLarge) {
@@ -210,9 +207,9 @@ func (s *Snapshot) Commit(id ID) (commit Commit, err error) {
 	return parseCommit(id, content)
 }
 
-// LongestRef splits a path at the longest leading part that is a ref below the
-// given prefix, such as refs/heads/. The rest is empty, or begins with the
-// marker as a whole segment: "/contents".
+// LongestRef splits a path after the longest leading part that is a ref below the given prefix,
+// such as refs/heads/. The rest is empty, or begins with the marker as a whole segment:
+// "/contents".
 func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, err error) {
 	defer r.contain(&err)
 	var candidates []string
@@ -230,7 +227,7 @@ func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, er
 	return name, p[len(name)-len(prefix):], nil
 }
 
-// damagedOf counts the refs that cannot be read, and returns the first of them.
+// damagedOf counts the unreadable refs, and returns the first of them.
 func damagedOf(refs []Ref) (count int, first Ref) {
 	for _, ref := range slices.Backward(refs) {
 		if ref.Damage != nil {

@@ -10,19 +10,17 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
-// StoreOptions bound what a [Store] remembers. The zero value is ready to use.
+// StoreOptions bound the caches of a [Store]. The zero value is ready to use.
 type StoreOptions struct {
-	// GraphBytes bounds what is remembered of which commit comes after which; 0
-	// means [DefaultGraphBytes].
+	// GraphBytes bounds the cache of parents of commits; 0 means [DefaultGraphBytes].
 	GraphBytes int64
-	// CommitGraphBytes bounds what is kept of commit-graph files, and of which
-	// commits refs lead to; 0 means [DefaultCommitGraphBytes]. Files that are larger
-	// are not used.
+	// CommitGraphBytes bounds the memory of commit-graph files and of the commits that refs lead
+	// to; 0 means [DefaultCommitGraphBytes]. Larger files are not used.
 	CommitGraphBytes int64
 }
 
-// Store has the repositories below one root folder: the descriptors that they share, and what is
-// remembered of their histories. Any number of goroutines may use it.
+// Store has the repositories below one root folder: the descriptors that they share, and the caches
+// of their histories. Any number of goroutines may use it.
 type Store struct {
 	root        *os.Root
 	objects     *objects.Store
@@ -32,7 +30,7 @@ type Store struct {
 }
 
 // NewStore opens a root folder. No file outside the root is read, whatever symbolic links and
-// alternates say.
+// alternates contain.
 func NewStore(root string, options StoreOptions) (*Store, error) {
 	absolute, err := filepath.Abs(root)
 	if err != nil {
@@ -40,7 +38,7 @@ func NewStore(root string, options StoreOptions) (*Store, error) {
 	}
 	dir, err := os.OpenRoot(absolute)
 	if err != nil {
-		return nil, files.Pathless(err) // the caller knows what it gave
+		return nil, files.Pathless(err) // the caller knows the path
 	}
 	database, err := objects.New(absolute)
 	if err != nil {
@@ -52,7 +50,7 @@ func NewStore(root string, options StoreOptions) (*Store, error) {
 	}, nil
 }
 
-// Close releases the root. Snapshots that are open stay usable.
+// Close releases the root. Open snapshots stay usable.
 func (s *Store) Close() error {
 	s.layerChecks.close()
 	return errors.Join(s.objects.Close(), s.root.Close())
@@ -61,15 +59,15 @@ func (s *Store) Close() error {
 // Root returns the root folder, which ends with the store.
 func (s *Store) Root() *os.Root { return s.root }
 
-// CloseIdle closes packs that were not used for so long: an open descriptor keeps the disk space of
-// a deleted pack.
+// CloseIdle closes packs that were unused for a time: an open descriptor keeps the disk space of a
+// deleted pack.
 func (s *Store) CloseIdle(unused time.Duration) { s.objects.CloseIdle(unused) }
 
-// Usage counts what is open now.
+// Usage counts the open resources.
 func (s *Store) Usage() objects.Usage { return s.objects.Usage() }
 
 // Repository returns the repository in a folder below the root, which has HEAD, objects and refs.
-// Nothing is read before it is asked for.
+// It reads nothing yet.
 func (s *Store) Repository(dir string, options Options) *Repository {
 	if options.Observer == nil {
 		options.Observer = unobserved{}

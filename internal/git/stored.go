@@ -9,8 +9,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
-// RawCommit returns a commit object as it is stored, for what [Commit] leaves
-// out. It is compared with its id.
+// RawCommit returns a commit object as it is stored, with the parts that [Commit] leaves out. It is
+// compared with its id.
 func (s *Snapshot) RawCommit(id ID) ([]byte, error) {
 	return s.read(id, objects.Commit, maxCommitBytes)
 }
@@ -21,10 +21,9 @@ func (s *Snapshot) RawTag(id ID) ([]byte, error) {
 	return s.read(id, objects.Tag, maxCommitBytes)
 }
 
-// ScanCommit is [Snapshot.RawCommit] for walks over whole histories: it appends
-// the object to buf. It is compared with its id like all others, which git does
-// not do in its walks: where a history leads to by a wrong commit nobody would
-// notice.
+// ScanCommit is [Snapshot.RawCommit] for walks over whole histories: it appends the object to buf.
+// The object is compared with its id, which git does not do in its walks: a wrong commit would
+// silently lead the walk into another history.
 func (s *Snapshot) ScanCommit(id ID, buf []byte) ([]byte, error) {
 	return s.scan(id, objects.Commit, maxCommitBytes, buf)
 }
@@ -46,14 +45,14 @@ func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) ([]by
 	return content, nil
 }
 
-// mustExist turns "not found" into damage for an object that another one names:
-// the path exists, its object does not.
+// mustExist turns "not found" into damage for an object that another one names: the path exists,
+// but its object does not.
 func mustExist(id ID, err error) error {
 	return missingIs(id, "is missing", err)
 }
 
-// missingIs is mustExist with the words for what is missing. It tells of a pack without an
-// index, in which the object may be.
+// missingIs is mustExist with a description of the missing object. It mentions a pack without an
+// index, which may contain the object.
 func missingIs(id ID, what string, err error) error {
 	if lacks := (*objects.NoIndexError)(nil); errors.As(err, &lacks) {
 		what += ", and " + lacks.Error()
@@ -73,7 +72,7 @@ func (s *Snapshot) read(id ID, want objects.Type, limit int64) ([]byte, error) {
 	return content, err
 }
 
-// readAny appends an object to buf. One that is larger than any should be is damage.
+// readAny appends an object to buf. An object of more than limit bytes is damage.
 func (s *Snapshot) readAny(id ID, limit int64, buf []byte) (kind objects.Type, content []byte, err error) {
 	defer s.repository.contain(&err)
 	kind, content, err = s.objects.ReadVerified(id, limit, buf)
@@ -83,28 +82,27 @@ func (s *Snapshot) readAny(id ID, limit int64, buf []byte) (kind objects.Type, c
 	return kind, content, domainError(err)
 }
 
-// StoredTree is a tree object as it is stored. Unlike [Snapshot.Tree] it takes what
-// git takes when it compares trees: names that no file may have, those that occur
-// twice, and entries in any order.
+// StoredTree is a tree object as it is stored. Unlike [Snapshot.Tree] it accepts what git accepts
+// when it compares trees: names that no file may have, duplicate names, and entries in any order.
 type StoredTree struct {
 	ID      ID
 	Content []byte
 }
 
-// StoredEntry is an entry of a [StoredTree]. The zero entry is nothing.
+// StoredEntry is an entry of a [StoredTree]. The zero entry stands for a missing one.
 type StoredEntry struct {
 	Name []byte // a part of the tree's content
 	Mode Mode
 	ID   ID
 }
 
-// TreePair is what two trees have of one name. A file and a folder are no pair.
+// TreePair has the entries of one name in two trees. A file and a folder are no pair.
 type TreePair [2]StoredEntry
 
-// Same reports whether both trees have the same.
+// Same reports whether both entries are equal.
 func (p TreePair) Same() bool { return p[0].Mode == p[1].Mode && p[0].ID == p[1].ID }
 
-// Name is that of both.
+// Name returns the name of the pair.
 func (p TreePair) Name() []byte {
 	if p[0].Mode == 0 {
 		return p[1].Name
@@ -112,9 +110,9 @@ func (p TreePair) Name() []byte {
 	return p[0].Name
 }
 
-// Find looks a name up; the zero entry is returned where it is not. Most of the
-// content is skipped by looking for the name as it would be written; what precedes
-// a hit is then read in order, since an id may hold the same bytes.
+// Find looks a name up; it returns the zero entry if the name is missing. It skips most of the
+// content by searching for the encoded name; the bytes before a hit are then read in order, since
+// an id may contain the same bytes.
 func (t StoredTree) Find(name string) (StoredEntry, error) {
 	if !bytes.Contains(t.Content, append(append([]byte{' '}, name...), 0)) {
 		return StoredEntry{}, nil
@@ -129,8 +127,8 @@ func (t StoredTree) Find(name string) (StoredEntry, error) {
 	return StoredEntry{}, nil
 }
 
-// PairTrees goes through two trees side by side, in git's order. Damage is yielded
-// in the place of the pair, and ends it.
+// PairTrees walks two trees side by side, in git's order. Damage is yielded in place of a pair, and
+// ends the iteration.
 func PairTrees(a, b StoredTree) iter.Seq2[TreePair, error] {
 	return func(yield func(TreePair, error) bool) {
 		for left, right := a.Content, b.Content; len(left) > 0 || len(right) > 0; {
@@ -162,8 +160,8 @@ func PairTrees(a, b StoredTree) iter.Seq2[TreePair, error] {
 	}
 }
 
-// compare orders entries as trees do, folders as if they ended in a slash; nothing
-// comes last.
+// compare orders entries as trees do, folders as if they ended in a slash; the zero entry comes
+// last.
 func (e StoredEntry) compare(o StoredEntry) int {
 	switch {
 	case e.Mode == 0:
@@ -178,8 +176,7 @@ func (e StoredEntry) compare(o StoredEntry) int {
 	return int(e.ending(n)) - int(o.ending(n))
 }
 
-// ending is the byte at a place of the name by which a tree is ordered, which ends
-// there or later.
+// ending is the byte at a position of the name by which a tree is ordered, at or behind its end.
 func (e StoredEntry) ending(at int) byte {
 	switch {
 	case at < len(e.Name):
@@ -194,8 +191,7 @@ func (e StoredEntry) ending(at int) byte {
 // longestMode is more digits than any mode has.
 const longestMode = 7
 
-// cut takes the first entry off what is left of the content; of nothing it is the
-// zero entry.
+// cut splits the first entry off the content; it returns the zero entry for empty content.
 func (t StoredTree) cut(content []byte) (e StoredEntry, rest []byte, err error) {
 	if len(content) == 0 {
 		return StoredEntry{}, nil, nil
@@ -211,8 +207,8 @@ func (t StoredTree) cut(content []byte) (e StoredEntry, rest []byte, err error) 
 	return StoredEntry{name, mode.Canonical(), id}, rest, nil
 }
 
-// cutEntry divides the first entry of a tree object, "MODE NAME\0" and the bytes of
-// the id, from what follows.
+// cutEntry splits the first entry of a tree object, "MODE NAME\0" and the bytes of the id, from the
+// rest.
 func cutEntry(content []byte) (mode, name []byte, id ID, rest []byte, ok bool) {
 	space, nul := bytes.IndexByte(content, ' '), bytes.IndexByte(content, 0)
 	end := nul + 1 + len(ID{})

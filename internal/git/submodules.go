@@ -13,10 +13,9 @@ import (
 // thousand submodules.
 const MaxSubmodulesBytes = 64 << 10
 
-// ParseSubmodules reads a .gitmodules file (gitmodules(5)): the URL of each
-// submodule by its path. What git would not use is left out, as is a path that
-// two submodules claim, for nothing says which of them is meant. A file that is
-// malformed names no submodules.
+// ParseSubmodules reads a .gitmodules file (gitmodules(5)): the URL of each submodule by its path.
+// It leaves out submodules that git would not use, and a path that two submodules claim, since the
+// right one is unknown. A malformed file names no submodules.
 func ParseSubmodules(content []byte) map[string]string {
 	if len(content) > MaxSubmodulesBytes {
 		return nil
@@ -29,8 +28,8 @@ func ParseSubmodules(content []byte) map[string]string {
 	urls := make(map[string]string, len(modules))
 	claims := make(map[string]int, len(modules))
 	for _, m := range modules {
-		// Like git: a name that is a path out of .git/modules, and a path or an
-		// URL that looks like an option, are taken for an attack.
+		// Like git: a name that leads out of .git/modules, and a path or a URL that looks like an
+		// option, are treated as an attack.
 		if m.Validate() != nil || strings.HasPrefix(m.Path, "-") || strings.HasPrefix(m.URL, "-") {
 			continue
 		}
@@ -45,7 +44,7 @@ func ParseSubmodules(content []byte) map[string]string {
 	return urls
 }
 
-// submodules are those of a .gitmodules file by name, of each key the last value.
+// submodules are those of a .gitmodules file by name, with the last value of each key.
 func submodules(settings []gitconfig.Setting) map[string]*config.Submodule {
 	modules := make(map[string]*config.Submodule)
 	for _, s := range settings {

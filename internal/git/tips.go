@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Tips are the visible refs of a repository as they are stored at one moment. No
-// object was read: that the objects are there, and what annotated tags lead to,
-// is not known.
+// Tips are the visible refs of a repository as they are stored at one moment. No object was read,
+// so the objects may be missing, and the commits of annotated tags are unknown.
 type Tips struct {
 	// Names are the full names in byte order, without HEAD.
 	Names []string
@@ -18,7 +17,7 @@ type Tips struct {
 	state string
 }
 
-// Tips reads all refs that are not hidden. A repository that is gone is [ErrNotFound].
+// Tips reads all visible refs. A repository that was removed is [ErrNotFound].
 func (r *Repository) Tips() (tips *Tips, err error) {
 	defer r.contain(&err)
 	files, err := r.refFiles()
@@ -29,7 +28,7 @@ func (r *Repository) Tips() (tips *Tips, err error) {
 	return tips, err
 }
 
-// tips reads all refs that are not hidden, and returns all refs with HEAD as they are stored.
+// tips reads all visible refs, and returns all refs with HEAD as they are stored.
 func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
 	head, headOK, err := f.loose("HEAD")
 	if err != nil {
@@ -77,8 +76,7 @@ func (f refFiles) followIn(raws map[string]rawRef, name string) (rawRef, bool) {
 	return rawRef{}, false
 }
 
-// ID is the object that a ref holds, by its full name or HEAD. It is zero for a
-// ref that cannot be read.
+// ID is the object that a ref holds, by its full name or HEAD. It is zero for an unreadable ref.
 func (t *Tips) ID(name string) (ID, bool) {
 	id, ok := t.ids[name]
 	return id, ok
@@ -87,7 +85,7 @@ func (t *Tips) ID(name string) (ID, bool) {
 // DefaultBranch is the short name of the branch that HEAD points to, or "".
 func (t *Tips) DefaultBranch() string { return t.head }
 
-// State is a text that changes whenever HEAD or a visible ref does.
+// State is a string that changes whenever HEAD or a visible ref does.
 func (t *Tips) State() string { return t.state }
 
 // LongestRef is [Repository.LongestRef] among these refs.
@@ -100,8 +98,8 @@ func (t *Tips) LongestRef(prefix, p, marker string) (name, rest string, err erro
 	return "", "", fmt.Errorf("ref: %w", ErrNotFound)
 }
 
-// refEnds are where the name of a ref may end in a path, the longest first:
-// nothing follows it, or the marker as a whole segment.
+// refEnds are the positions where the name of a ref may end in a path, the longest first: at the
+// end, or before the marker as a whole segment.
 func refEnds(p, marker string) []int {
 	var ends []int
 	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
@@ -112,9 +110,8 @@ func refEnds(p, marker string) []int {
 	return ends
 }
 
-// HeadTip is the branch that HEAD leads to with the object that it holds, or
-// HEAD itself when it is detached; the name is "" when there is no commit, or an
-// error. No object is read.
+// HeadTip is the branch that HEAD leads to with the object that it holds, or HEAD itself if it is
+// detached; the name is "" without a commit, or on error. No object is read.
 func (r *Repository) HeadTip() (name string, id ID, err error) {
 	defer r.contain(&err)
 	files, err := r.refFiles()
@@ -128,6 +125,6 @@ func (r *Repository) HeadTip() (name string, id ID, err error) {
 	return name, raw.id, nil
 }
 
-// CommitOf follows annotated tags from an object to its commit. Whether that is
-// hidden is not looked at: it is for ids that a visible ref holds.
+// CommitOf follows annotated tags from an object to its commit. It does not check visibility: it is
+// for ids that a visible ref holds.
 func (s *Snapshot) CommitOf(id ID) (ID, error) { return s.peel(id) }

@@ -15,8 +15,8 @@ import (
 // folder.
 const maxTreeBytes = 64 << 20
 
-// Mode is the type and permission of a tree entry. In a [TreeEntry] it is one
-// of those that git writes, whatever is stored: see [Mode.Canonical].
+// Mode is the type and permission of a tree entry. In a [TreeEntry] it is one of those that git
+// writes, whatever is stored: see [Mode.Canonical].
 type Mode uint32
 
 // The modes that git writes.
@@ -37,8 +37,8 @@ func (m Mode) IsDir() bool { return m&modeTypeMask == ModeDir }
 // IsRegular reports whether the entry is a file, executable or not.
 func (m Mode) IsRegular() bool { return m&modeTypeMask == modeRegular }
 
-// IsExecutable reports whether the entry is a file that its owner may run: the
-// only permission that git looks at.
+// IsExecutable reports whether the entry is a file that its owner may run: the only permission that
+// git tracks.
 func (m Mode) IsExecutable() bool { return m.IsRegular() && m&0o100 != 0 }
 
 // IsSymlink reports whether the entry's content is a link target.
@@ -47,9 +47,8 @@ func (m Mode) IsSymlink() bool { return m&modeTypeMask == ModeSymlink }
 // IsGitlink reports whether the entry is a commit of another repository.
 func (m Mode) IsGitlink() bool { return m&modeTypeMask == ModeGitlink }
 
-// Canonical is the mode that git takes a stored one for, wherever it reads a
-// tree: old trees have others, such as 100664. Of a file's permissions only the
-// owner's executable bit counts, and what is nothing else is a submodule.
+// Canonical is the mode that git reads a stored one as: old trees have others, such as 100664. Only
+// the owner's executable bit of a file's permissions counts, and an unknown type is a submodule.
 func (m Mode) Canonical() Mode {
 	switch {
 	case m.IsExecutable():
@@ -68,8 +67,8 @@ func (m Mode) Canonical() Mode {
 // String is the mode in octal as git prints it: six digits.
 func (m Mode) String() string { return fmt.Sprintf("%06o", uint32(m)) }
 
-// TreeEntry is one name in a folder. A name is any sequence of bytes without
-// NUL and slash, not always UTF-8.
+// TreeEntry is one name in a folder. A name is any sequence of bytes without NUL and slash, not
+// always UTF-8.
 type TreeEntry struct {
 	Name string
 	Mode Mode
@@ -86,10 +85,9 @@ func (s *Snapshot) Tree(id ID) (entries []TreeEntry, err error) {
 	return parseTree(id, content)
 }
 
-// TreePage reads a part of one folder, in the order of [Snapshot.Tree]: up to
-// limit entries that come after the one with the given name, or the first ones
-// when that is "". More says that others follow. A name that is not there is
-// [ErrNotFound].
+// TreePage reads a part of one folder, in the order of [Snapshot.Tree]: up to limit entries after
+// the one with the given name, or the first ones if that is "". more reports that others follow. A
+// missing name is [ErrNotFound].
 func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry, more bool, err error) {
 	if entries, err = s.Tree(id); err != nil {
 		return nil, false, err
@@ -104,8 +102,8 @@ func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry
 	return entries[:min(limit, len(entries))], len(entries) > limit, nil
 }
 
-// Lookup walks from a tree along a path of names divided by slashes. The empty
-// path is the tree itself. A missing name is [ErrNotFound].
+// Lookup walks from a tree along a path of names divided by slashes. The empty path is the tree
+// itself. A missing name is [ErrNotFound].
 func (s *Snapshot) Lookup(tree ID, path string) (TreeEntry, error) {
 	entry := TreeEntry{Mode: ModeDir, ID: tree}
 	if path == "" {
@@ -135,19 +133,19 @@ func find(entries []TreeEntry, name string) (TreeEntry, error) {
 	return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
 }
 
-// averageEntryBytes is a guess that spares the list from growing.
+// averageEntryBytes is a guess that keeps the list from growing.
 const averageEntryBytes = 36
 
 // parseTree reads the format of tree objects: "MODE NAME\0" followed by the 20 bytes of the id.
 //
-// Names that would leave a folder when unpacked are damage: git refuses to
-// write them, so only an attacker does. So are names that occur twice: a link and
-// a folder of one name would have what is in the folder written to where the link
-// leads. Entries out of order are taken as git takes them.
+// Names that would leave a folder when unpacked are damage: git refuses to write them, so they are
+// attacks. So are duplicate names: with a link and a folder of one name, the content of the folder
+// would be written to the target of the link. Entries out of order are accepted as git accepts
+// them.
 func parseTree(id ID, content []byte) ([]TreeEntry, error) {
 	entries := make([]TreeEntry, 0, len(content)/averageEntryBytes)
 	names := treeNames{files: make([][]byte, 0, usualPrefixes)}
-	text := string(content) // the names are parts of it
+	text := string(content) // the names are substrings of it
 	for rest := content; len(rest) > 0; {
 		digits, name, entryID, after, ok := cutEntry(rest)
 		if !ok {
@@ -174,18 +172,18 @@ func parseTree(id ID, content []byte) ([]TreeEntry, error) {
 // usualPrefixes is room for names that begin other names of a folder.
 const usualPrefixes = 8
 
-// treeNames tells whether a tree has each name once. While the entries come in
-// git's order, which is by name as if folders ended in "/", that takes no memory.
+// treeNames checks that a tree has each name once. It needs no memory while the entries are in
+// git's order, which is by name as if folders ended in "/".
 type treeNames struct {
 	last StoredEntry
-	// files are the names of files that begin the last name: between a file and a
-	// folder of the same name there may be others, such as "a", "a.b", "a/".
+	// files are the names of files that are prefixes of the last name: between a file and a folder
+	// of the same name there may be others, such as "a", "a.b", "a/".
 	files [][]byte
 	// others counts each name of a tree that is out of order.
 	others map[string]int
 }
 
-// add is false for an entry whose name there is twice in the whole tree.
+// add returns false for an entry whose name occurs twice in the whole tree.
 func (n *treeNames) add(entry StoredEntry, whole []byte) bool {
 	if n.others == nil && n.last.Mode != 0 && n.last.compare(entry) >= 0 {
 		n.others = countNames(whole)
@@ -204,9 +202,9 @@ func (n *treeNames) add(entry StoredEntry, whole []byte) bool {
 	return len(n.files) == 0 || len(n.files[len(n.files)-1]) != len(entry.Name)
 }
 
-// countNames says how often each name occurs in a tree, as far as that is well
-// formed. What comes before the first entry out of order is looked at again: it
-// has no name twice, but a later entry may have one of its names.
+// countNames returns how often each name occurs in the well-formed part of a tree. The entries
+// before the first one out of order are counted again: they have no name twice, but a later entry
+// may have one of their names.
 func countNames(tree []byte) map[string]int {
 	counts := make(map[string]int, len(tree)/averageEntryBytes)
 	for len(tree) > 0 {
@@ -237,29 +235,26 @@ func parseMode(digits []byte) (Mode, error) {
 	return mode.Canonical(), nil
 }
 
-// validEntryName refuses the names that git refuses to check out on every system:
-// they would write outside the folder, or into the repository's own .git, where
-// hooks live.
+// validEntryName refuses the names that git refuses to check out on every system: they would write
+// outside the folder, or into the repository's own .git, where hooks live.
 func validEntryName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")
 }
 
-// WalkedEntry is an entry with its place in the tree that is walked.
+// WalkedEntry is an entry with its place in the walked tree.
 type WalkedEntry struct {
 	TreeEntry
-	// Path begins with that of the folder in which the walk began. It changes with
-	// the next entry.
+	// Path begins with that of the folder in which the walk began. It changes with the next entry.
 	Path []byte
-	// Depth is how many folders it is in, counted from that one: 1 or more.
+	// Depth is the number of folders above the entry, counted from that folder: 1 or more.
 	Depth int
 }
 
-// WalkTree yields the entries of a folder in git's order, and after each what is in
-// it. The folder's path is "" for the root. While the loop goes on, enter is asked
-// what is in an entry: nothing for what is not to be entered. Its error is yielded
-// in the place of an entry, and ends the walk.
+// WalkTree yields the entries of a folder in git's order, and after each its contents. The folder's
+// path is "" for the root. enter returns the contents of an entry, or nothing for an entry that is
+// not to be walked. Its error is yielded in place of an entry, and ends the walk.
 //
-// It reads nothing and bounds nothing itself.
+// WalkTree itself reads nothing and has no bounds.
 func WalkTree(
 	folder string, entries []TreeEntry, enter func(WalkedEntry) ([]TreeEntry, error),
 ) iter.Seq2[WalkedEntry, error] {

@@ -20,10 +20,10 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// checkHost refuses foreign Host headers with 403: a page that rebinds its own
-// name to this server's address sends that name. Addresses cannot be rebound,
-// so over another interface than the loopback one they are accepted. Probes of
-// health name what they like: the reply has nothing to protect.
+// checkHost refuses foreign Host headers with 403: a page that rebinds its own name to this
+// server's address sends that name. An address cannot be rebound, so every address is accepted
+// unless the request came over the loopback interface. Health probes may send any Host, since the
+// reply has nothing to protect.
 func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		host := hostName(c.Request().Host)
@@ -44,9 +44,10 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkOrigin refuses pages of other web sites with 403, as the specification
-// of the transport demands: also what they make a browser send without an Origin, such as
-// images, and keeps them from showing what they get. Some things are for any page: see isForAnyPage.
+// checkOrigin refuses requests from pages of other web sites with 403, as the specification of the
+// transport demands. That includes requests that a browser sends without an Origin, such as those
+// for images; the policy header keeps other pages from showing the replies. isForAnyPage lists the
+// exceptions.
 func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -67,8 +68,8 @@ func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// singular are the headers that must not be given twice: two readers might
-// pick different ones.
+// singular are the headers that must not be given twice, since two readers might pick different
+// values.
 var singular = []string{
 	"Accept-Encoding", "Content-Type", "Content-Encoding", "Origin",
 	mcp.HeaderSession, mcp.HeaderVersion, mcp.HeaderMethod, mcp.HeaderName,
@@ -88,8 +89,8 @@ func checkHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkCrowd refuses a request for which there is no room among the connections. Probes of
-// health need none.
+// checkCrowd refuses a request for which there is no room among the connections. Health probes need
+// no room.
 func (s *Server) checkCrowd(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -100,7 +101,7 @@ func (s *Server) checkCrowd(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// errCrowd says that a request lost its room among the connections.
+// errCrowd says that a request lost its place among the connections.
 var errCrowd = errors.New("too many connections are open")
 
 // refuseCrowd replies to a request that has no room among the connections.
@@ -113,8 +114,8 @@ func refuseCrowd(c echo.Context) error {
 		"Too many connections are open, by your address or by all. Try again in a few seconds.")
 }
 
-// connectionClient is the client that a connection from an address counts for. Trusted proxies
-// are not counted themselves: their connections carry requests of many clients.
+// connectionClient returns the client that a connection from an address counts for. Trusted proxies
+// share one name, since their connections carry requests of many clients.
 func (s *Server) connectionClient(remote string) string {
 	if s.options.Proxies.trusts(remote) {
 		return conns.Proxies
@@ -122,12 +123,12 @@ func (s *Server) connectionClient(remote string) string {
 	return clientNetwork(remote)
 }
 
-// keyBodyRead of the echo context says that nothing is left of the body.
+// keyBodyRead is set in the echo context once the body has been read.
 const keyBodyRead = "body read"
 
-// boundBody keeps a body that no handler reads from holding the connection.
-// net/http waits for the rest of one, without a deadline, twice: before it
-// sends the reply unless the connection is to be closed, and after it.
+// boundBody keeps an unread body from holding the connection. net/http waits for the rest of an
+// unread body twice, without a deadline: before it sends the reply, unless the connection is to be
+// closed, and after it.
 func boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().ContentLength == 0 {
@@ -136,16 +137,16 @@ func boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set("Connection", "close")
 		err := next(c)
 		if c.Get(keyBodyRead) == nil {
-			// A recorder of a test has no deadlines.
+			// httptest's recorder has no deadlines.
 			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
 		}
 		return err
 	}
 }
 
-// refuse replies with a text that says what to do. To a POST of a message it is
-// a JSON-RPC error, of a request that was not read: a client of resources/stream
-// tells bytes from failures by the type alone (SEP-2532).
+// refuse replies with a message that says what to do. The reply to a POST of a message is a
+// JSON-RPC error: a client of resources/stream tells bytes from failures by the content type alone
+// (SEP-2532).
 func refuse(c echo.Context, status int, text string) error {
 	if c.Request().Method != http.MethodPost || c.Request().URL.Path != mcpPath {
 		return c.String(status, text+"\n")
@@ -168,14 +169,12 @@ func hostName(host string) string {
 	return strings.Trim(host, "[]")
 }
 
-// overLoopback reports whether a request came in through the loopback
-// interface.
 func overLoopback(r *http.Request) bool {
 	address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return ok && loopback.Is(hostName(address.String()))
 }
 
-// flagValue is a host as the value of a flag, if it can be one.
+// flagValue returns a host as the value of a flag, or a placeholder if it cannot be one.
 func flagValue(host string) string {
 	if host == "" || strings.ContainsFunc(host, func(r rune) bool {
 		return !strings.ContainsRune("-._:", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)

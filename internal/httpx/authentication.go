@@ -15,47 +15,46 @@ import (
 	"github.com/repomcp/repomcp/internal/base/ticks"
 )
 
-// Authentication is how the server finds out who asks. The zero value asks nobody.
+// Authentication says how the server identifies clients. The zero value has no authentication.
 type Authentication struct {
 	Verifier access.Verifier
-	// Issuer is the authorization server that clients get tokens from; "" is none: they
-	// have been given tokens.
+	// Issuer is the authorization server that clients get tokens from; "" means that clients were
+	// given their tokens.
 	Issuer string
-	// Scope is what a token of the issuer has to be for; "" is anything.
+	// Scope is the scope that a token of the issuer must have; "" means any.
 	Scope string
-	// Recheck is how often credentials are looked at again while an event stream or a
-	// WebSocket connection lasts; 0 means 15 s. A download that has begun may end.
+	// Recheck is the interval at which credentials are checked again while an event stream or a
+	// WebSocket connection is open; 0 means 15 s. A download that has begun may finish.
 	Recheck time.Duration
 }
 
-// defaultRecheck is how long somebody hears more who should not: about as long as a file
-// of tokens takes to be read again by all replicas.
+// defaultRecheck is how long a client may stay connected after its token was revoked: about as long
+// as all replicas take to read a changed token file.
 const defaultRecheck = 15 * time.Second
 
-// metadataPath has what clients want to know to get a token (RFC 9728): that of the
-// endpoint, and below it that of the whole host, which some clients ask for instead.
+// metadataPath is the metadata that clients need to get a token (RFC 9728): that of the endpoint,
+// and below it that of the whole host, which some clients ask for instead.
 const (
 	metadataPath     = "/.well-known/oauth-protected-resource" + mcpPath
 	hostMetadataPath = "/.well-known/oauth-protected-resource"
 )
 
-// isPublic reports whether a request needs no token: anybody may know how the server is, and
-// how to talk to it. Clients look for more below /.well-known/ than there is, and should be
-// told so.
+// isPublic reports whether a request needs no token: one for health, the server's card or the
+// metadata about tokens. Clients also probe paths below /.well-known/ that do not exist, and should
+// get 404 and not 401.
 func isPublic(r *http.Request) bool {
 	path := r.URL.Path
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		(path == healthPath || path == cardPath || strings.HasPrefix(path, "/.well-known/"))
 }
 
-// What is wrong with the credentials themselves.
 var (
 	errNoToken   = errors.New("there are no credentials")
 	errMalformed = errors.New("the credentials are malformed")
 )
 
-// denials is the one table of what a request is told that is not let in. Texts and
-// statuses do not tell an unknown token from one that has expired or was withdrawn.
+// denials is the one table of replies to requests without valid credentials. Messages and statuses
+// do not distinguish an unknown token from an expired or a revoked one.
 var denials = []struct {
 	is     error
 	status int
@@ -63,8 +62,8 @@ var denials = []struct {
 	text   string
 }{
 	{errNoToken, http.StatusUnauthorized, "",
-		"The server wants to know who asks. Send a token as Authorization: Bearer TOKEN, or as the password of HTTP " +
-			"Basic with any user name. Its operator gives out tokens."},
+		"The server requires a token. Send it as Authorization: Bearer TOKEN, or as the password of HTTP Basic with " +
+			"any user name. Ask the operator for one."},
 	{errMalformed, http.StatusBadRequest, "invalid_request",
 		"The header Authorization is malformed. Send it once, as: Authorization: Bearer TOKEN."},
 	{access.ErrInvalid, http.StatusUnauthorized, "invalid_token",
@@ -75,8 +74,8 @@ var denials = []struct {
 		"The token cannot be checked now, for the authorization server does not answer. Try again in a few seconds."},
 }
 
-// authenticate finds out who asks, before anything of the request is looked at that costs
-// something. Who it is goes into the context; the credentials go nowhere.
+// authenticate identifies the client before any costly work on the request. The principal goes into
+// the context; the credentials are not passed on.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -96,21 +95,21 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 				_, err := s.options.Authentication.Verifier.Authenticate(ctx, token)
 				return err
 			})
-		case !isLink(c): // a link is a credential itself, and may want another one beside it
+		case !isLink(c): // a link is a credential itself, and may need another one as well
 			return s.deny(c, err)
 		}
-		// Handlers that know more say so. What one may read is not for others.
+		// Handlers that know more override this. A reply to one principal is not for others.
 		c.Response().Header().Set("Cache-Control", "private, no-cache")
 		return next(c)
 	}
 }
 
-// keyRecheck of the echo context looks at the credentials again.
+// keyRecheck is the function in the echo context that checks the credentials again.
 const keyRecheck = "recheck"
 
-// letOut ends what lasts for long when the credentials that it was let in with are no longer
-// good. That they cannot be checked ends nothing. What it returns ends the looking.
-func (s *Server) letOut(c echo.Context, end func()) (stop func()) {
+// endWhenRevoked calls end once the credentials of a long-lived response are no longer valid. A
+// check that fails for another reason ends nothing. stop ends the checks.
+func (s *Server) endWhenRevoked(c echo.Context, end func()) (stop func()) {
 	recheck, ok := c.Get(keyRecheck).(func(context.Context) error)
 	if !ok {
 		return func() {}
@@ -131,9 +130,9 @@ func (s *Server) letOut(c echo.Context, end func()) (stop func()) {
 	}
 }
 
-// tokenOf takes the token out of a request's header: that of Bearer (RFC 6750), or the
-// password of Basic (RFC 7617), for programs that know nothing else. A URL has none: it
-// would be in logs and histories.
+// tokenOf returns the token in a request's Authorization header: that of Bearer (RFC 6750), or the
+// password of Basic (RFC 7617), for programs that support nothing else. A token in a URL is not
+// accepted: URLs get into logs and histories.
 func tokenOf(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
@@ -153,20 +152,20 @@ func tokenOf(h http.Header) (string, error) {
 		}
 		token = password
 	default:
-		return "", errNoToken // of a scheme that means nothing here
+		return "", errNoToken // an unsupported scheme
 	}
-	if token == "" || strings.ContainsFunc(token, notOfTokens) {
+	if token == "" || strings.ContainsFunc(token, isNotTokenCharacter) {
 		return "", errMalformed
 	}
 	return token, nil
 }
 
-// notOfTokens tells the characters that a token has not (RFC 6750, section 2.1).
-func notOfTokens(r rune) bool {
+// isNotTokenCharacter reports whether a character cannot be part of a token (RFC 6750, section 2.1).
+func isNotTokenCharacter(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~+/=", r)
 }
 
-// deny replies to a request that is not let in. Why is for the log.
+// deny replies to a request without valid credentials. The cause is only logged.
 func (s *Server) deny(c echo.Context, err error) error {
 	for _, d := range denials {
 		if !errors.Is(err, d.is) {
@@ -185,9 +184,10 @@ func (s *Server) deny(c echo.Context, err error) error {
 	return err
 }
 
-// challenge says how to be let in: by a token, about which clients of OAuth find more in
-// the metadata, or by a password where somebody or curl asks for a file. Agents get no
-// challenge of Basic: a browser that runs one would ask its user for a password.
+// challenge says how to authenticate: with a token, about which OAuth clients find more in the
+// metadata, or with a password, which browsers and curl ask for when they download a file. The
+// endpoints of agents get no Basic challenge: a browser that runs an agent would ask its user for a
+// password.
 func (s *Server) challenge(c echo.Context, code string) {
 	h, r := c.Response().Header(), c.Request()
 	bearer := []string{`realm="repomcp"`}
@@ -215,7 +215,7 @@ type protectedResource struct {
 	Name     string   `json:"resource_name"`
 }
 
-// metadata answers with where clients get tokens.
+// metadata replies with the authorization server that issues tokens.
 func (s *Server) metadata(c echo.Context) error {
 	a := s.options.Authentication
 	document := protectedResource{

@@ -15,16 +15,14 @@ import (
 )
 
 const (
-	// smallBody is what is read without asking whether there is room for it: messages
-	// of MCP are a few hundred bytes.
+	// smallBody is read without a reservation: MCP messages are a few hundred bytes.
 	smallBody = 16 << 10
-	// bodyTimes is how often a body is held while it is taken apart.
+	// bodyTimes is how many copies of a body are held while it is parsed.
 	bodyTimes = 2
 )
 
-// readBounded reads at most most bytes, of which length are announced, or none where
-// that is negative. What is more than small is reserved for until the request has its
-// reply.
+// readBounded reads at most most bytes. length is the announced length, or negative if unknown. A
+// body longer than smallBody is reserved for until the request has its reply.
 func readBounded(ctx context.Context, l *limits.Limiter, r io.Reader, length, most int64) ([]byte, error) {
 	var body bytes.Buffer
 	if n, err := io.CopyN(&body, r, smallBody); err != nil {
@@ -41,7 +39,7 @@ func readBounded(ctx context.Context, l *limits.Limiter, r io.Reader, length, mo
 		return nil, err
 	}
 	limits.Keep(ctx, grant)
-	body.Grow(int(length) - smallBody + bytes.MinRead) // or it would double
+	body.Grow(int(length) - smallBody + bytes.MinRead) // or the buffer would double
 	_, err = body.ReadFrom(r)
 	return body.Bytes(), err
 }
@@ -50,15 +48,15 @@ func readBounded(ctx context.Context, l *limits.Limiter, r io.Reader, length, mo
 func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()
 	control := http.NewResponseController(c.Response())
-	// A recorder of a test has no deadlines.
+	// httptest's recorder has no deadlines.
 	_ = control.SetReadDeadline(time.Now().Add(readBodyTimeout))
 	conn := conns.Of(r)
 	came := conn.AwaitBody()
 	limited := http.MaxBytesReader(c.Response(), r.Body, maxBodyBytes)
 	body, err := readBounded(r.Context(), s.options.Limits, limited, r.ContentLength, maxBodyBytes)
 	came()
-	// The deadline must go: when it passed later, net/http would take the
-	// client for gone and cancel the request.
+	// The deadline must be removed: if it passed later, net/http would assume that the client is
+	// gone and cancel the request.
 	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {

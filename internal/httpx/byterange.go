@@ -8,9 +8,8 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// parseRange reads a header with one range (RFC 9110, section 14.1.2). What is
-// malformed, of another unit or of several ranges is to be ignored: the answer
-// is then the whole.
+// parseRange reads a header with one range (RFC 9110, section 14.1.2). A header that is malformed,
+// has another unit or has several ranges is ignored: the reply is then the whole.
 func parseRange(header string) (resources.Range, bool) {
 	unit, set, ok := strings.Cut(header, "=")
 	if !ok || !strings.EqualFold(strings.Trim(unit, " \t"), "bytes") {
@@ -36,8 +35,7 @@ func parseRange(header string) (resources.Range, bool) {
 	return r, true
 }
 
-// parsePosition reads digits. A number that no file reaches is as good as the
-// largest.
+// parsePosition reads digits. A number that overflows is as good as the largest one.
 func parsePosition(s string) (int64, bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false

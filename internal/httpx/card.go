@@ -10,13 +10,13 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Where clients look for the server before they connect to it (SEP-2127): the card
-// is reserved below the endpoint, and the catalogue of a host leads there.
+// Clients look here for the server before they connect to it (SEP-2127): the card is reserved below
+// the endpoint, and the catalogue of the host leads to the card.
 const (
 	cardPath    = mcpPath + "/server-card"
 	catalogPath = "/.well-known/ai-catalog.json"
-	// earlierCardPath is that of the drafts up to June 2026, which clients and
-	// crawlers still ask for.
+	// earlierCardPath is the path in the drafts up to June 2026, which clients and crawlers still
+	// request.
 	earlierCardPath = "/.well-known/mcp/server-card.json"
 )
 
@@ -24,7 +24,7 @@ const (
 	typeCard    = "application/mcp-server-card+json"
 	typeCatalog = "application/ai-catalog+json"
 	cardSchema  = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
-	// namespace stands before the server's name, as in the registry of MCP.
+	// namespace precedes the server's name, as in the MCP registry.
 	namespace       = "io.github.repomcp/"
 	publisher       = "repomcp.github.io" // the namespace as a domain
 	cardDescription = "Read-only tools, files and archives of git repositories, served beside a folder of mirrors"
@@ -54,8 +54,8 @@ type remoteEndpoint struct {
 	Protocols []string `json:"supportedProtocolVersions"`
 }
 
-// card answers with what the server says of itself: nothing about repositories or
-// settings, for whoever may send a request may read it.
+// card replies with the server's description of itself. It contains nothing about repositories or
+// settings, since every client may read it.
 func (s *Server) card(c echo.Context) error {
 	own := s.options.MCP.Identity()
 	return publish(c, typeCard, serverCard{
@@ -68,14 +68,14 @@ func (s *Server) card(c echo.Context) error {
 	})
 }
 
-// catalogEntry leads to a card.
+// catalogEntry points to a card.
 type catalogEntry struct {
 	Identifier string `json:"identifier"`
 	Type       string `json:"type"`
 	URL        string `json:"url"`
 }
 
-// catalog answers with where the only card of this host is.
+// catalog replies with the location of this host's only card.
 func (s *Server) catalog(c echo.Context) error {
 	return publish(c, typeCatalog, struct {
 		Version string         `json:"specVersion"`
@@ -86,8 +86,8 @@ func (s *Server) catalog(c echo.Context) error {
 	}}})
 }
 
-// publish answers with a small document. Without --public-url it has the Host of
-// the request in it, so that no cache may give it to others unasked.
+// publish replies with a small document. Without --public-url it contains the Host of the request,
+// so caches must not give it to other clients.
 func publish(c echo.Context, mimeType string, document any) error {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

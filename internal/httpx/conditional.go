@@ -6,32 +6,30 @@ import (
 	"time"
 )
 
-// validators are what conditions of a request are compared with.
+// validators are compared with the conditions of a request.
 type validators struct {
-	etag     string // as it is sent, with quotes and W/
+	etag     string // as sent, with quotes and W/
 	modified time.Time
-	// pinned says that the URL names the same bytes for ever.
+	// pinned says that the URL always names the same bytes.
 	pinned bool
 }
 
-// sendDate says when the content was modified, if that is known.
+// sendDate sets Last-Modified if the date is known.
 func (v validators) sendDate(h http.Header) {
 	if !v.modified.IsZero() {
 		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
 	}
 }
 
-// precondition evaluates a GET or HEAD request's conditions in the order of RFC
-// 9110, section 13.2.2. It returns 0 when the request is to be answered as if
-// there were none, 304 or 412.
+// precondition evaluates the conditions of a GET or HEAD request in the order of RFC 9110, section
+// 13.2.2. It returns 304, 412, or 0 when the request is to be answered as if it had no conditions.
 func precondition(h http.Header, v validators) int {
 	if lines := h.Values("If-Match"); len(lines) > 0 {
 		if !matches(lines, v.etag, strong) {
 			return http.StatusPreconditionFailed
 		}
 	} else if date, err := http.ParseTime(h.Get("If-Unmodified-Since")); err == nil && v.modified.After(date) {
-		// Without a date of its own the content passes: the field is then to be
-		// ignored.
+		// Content without a date passes: the field is then to be ignored.
 		return http.StatusPreconditionFailed
 	}
 	if lines := h.Values("If-None-Match"); len(lines) > 0 {
@@ -46,9 +44,8 @@ func precondition(h http.Header, v validators) int {
 	return 0
 }
 
-// notModified compares dates. A branch can be set back to an older commit, so
-// that "not later" does not mean "the same" there: only the very date that was
-// sent does. What a commit's id names can only be the same.
+// notModified compares dates. A branch can be set back to an older commit, so only the exact date
+// that was sent proves that nothing changed. The content named by a commit's id never changes.
 func (v validators) notModified(since time.Time) bool {
 	if v.modified.IsZero() {
 		return false
@@ -56,15 +53,14 @@ func (v validators) notModified(since time.Time) bool {
 	return v.modified.Equal(since) || v.pinned && v.modified.Before(since)
 }
 
-// The comparisons of entity tags (RFC 9110, section 8.8.3.2).
+// These compare entity tags (RFC 9110, section 8.8.3.2).
 
 func weak(a, b string) bool { return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/") }
 
 func strong(a, b string) bool { return a == b && !strings.HasPrefix(a, "W/") }
 
-// matches reports whether a list of entity tags in a header has one that is
-// the given one, or is "*". What comes after something that is no tag is not
-// looked at.
+// matches reports whether a header's list of entity tags contains etag or is "*". Everything after
+// a malformed tag is ignored.
 func matches(lines []string, etag string, same func(a, b string) bool) bool {
 	rest := strings.Join(lines, ",")
 	if strings.Trim(rest, " \t") == "*" {
@@ -86,8 +82,7 @@ func matches(lines []string, etag string, same func(a, b string) bool) bool {
 	}
 }
 
-// cutTag splits off an entity tag: W/ or not, and a text in quotes, which
-// knows no escapes.
+// cutTag splits off an entity tag: an optional W/ and a string in quotes, which has no escapes.
 func cutTag(s string) (tag, rest string, ok bool) {
 	opaque := strings.TrimPrefix(s, "W/")
 	if opaque == "" || opaque[0] != '"' {
@@ -101,9 +96,8 @@ func cutTag(s string) (tag, rest string, ok bool) {
 	return s[:end], s[end:], true
 }
 
-// rangeHolds evaluates If-Range: whether parts of a content still fit those
-// that the client has. A date does not tell: commits need not be a second
-// apart, and branches go back.
+// rangeHolds evaluates If-Range: whether a range still fits the parts that the client has. A date
+// cannot prove that: two commits may have the same second, and branches can be set back.
 func rangeHolds(h http.Header, etag string) bool {
 	condition := strings.Trim(h.Get("If-Range"), " \t")
 	return condition == "" && len(h.Values("If-Range")) == 0 || strong(condition, etag)

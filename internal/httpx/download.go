@@ -17,50 +17,49 @@ import (
 
 const typePlain = "text/plain; charset=utf-8"
 
-// retryAfter, in seconds, is when a server that ran out of descriptors may have
-// some again: as long as a small download takes.
+// retryAfter, in seconds, is when a server that ran out of descriptors may have some again: as long
+// as a small download takes.
 const retryAfter = "5"
 
-// downloadStatus is the one table of statuses for what goes wrong before the
-// first byte of a plain download.
+// downloadStatus is the one table of statuses for failures before the first byte of a plain
+// download.
 var downloadStatus = map[resources.Reason]int{
 	resources.ReasonURI:             http.StatusBadRequest,
 	resources.ReasonNotFound:        http.StatusNotFound,
 	resources.ReasonAmbiguous:       http.StatusConflict,
 	resources.ReasonFullNeeded:      http.StatusConflict,
-	resources.ReasonTooLarge:        http.StatusForbidden, // 413 is about what a client sends
+	resources.ReasonTooLarge:        http.StatusForbidden, // 413 is about the size of a request
 	resources.ReasonUnsupportedRepo: http.StatusNotImplemented,
 	resources.ReasonCorruptRepo:     http.StatusInternalServerError,
 	resources.ReasonUnreadableRepo:  http.StatusInternalServerError,
 	resources.ReasonIncompleteRepo:  http.StatusNotImplemented,
 	resources.ReasonBusy:            http.StatusServiceUnavailable,
-	resources.ReasonCancelled:       http.StatusInternalServerError, // which nobody reads
+	resources.ReasonCancelled:       http.StatusInternalServerError, // which no client reads
 	resources.ReasonInternal:        http.StatusInternalServerError,
 }
 
-// refusalStatus is that of a request that was not let in.
+// refusalStatus is the status of a request that the limits refused.
 var refusalStatus = map[limits.Reason]int{
 	limits.Client:     http.StatusTooManyRequests,
 	limits.Repository: http.StatusServiceUnavailable,
 	limits.Server:     http.StatusServiceUnavailable,
 }
 
-// refusalHeaders say when to come again. It returns the status.
+// refusalHeaders sets Retry-After and returns the status.
 func refusalHeaders(h http.Header, refusal *limits.Refusal) (status int) {
 	h.Set("Retry-After", strconv.Itoa(int(refusal.RetryAfter.Seconds())))
 	return refusalStatus[refusal.Reason]
 }
 
-// grammar ends the messages for what cannot be found by its URL.
+// grammar ends the messages for URLs that are not found.
 const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, " +
 	"/refs/{repository} and /repositories."
 
-// pageMemory is what the status page takes: it opens the repositories that it shows, one
-// after another.
+// pageMemory is the memory of the status page, which opens its repositories one after another.
 const pageMemory = 4 << 20
 
-// home answers GET and HEAD of /: a page to browsers, which name HTML, and a text to
-// all else.
+// home answers GET and HEAD of /: with a page for browsers, which accept HTML, and with plain text
+// for other clients.
 func (s *Server) home(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Set("Vary", "Accept")
@@ -84,12 +83,12 @@ func (s *Server) home(c echo.Context) error {
 	h.Set("Content-Security-Policy", s.options.Page.Policy())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store") // it is for who asked, and of this moment
+	h.Set("Cache-Control", "no-store") // it is for one principal, at this moment
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	return c.HTMLBlob(http.StatusOK, body)
 }
 
-// overview is what GET / says to programs.
+// overview is the reply to GET / for programs.
 const overview = `repomcp serves git repositories: to agents over MCP (Model Context Protocol), and
 as plain downloads.
 
@@ -102,19 +101,17 @@ as plain downloads.
   /healthz                                 "ok", or 503 and why not
 `
 
-// download answers GET and HEAD of a plain route, such as /archive/. The reply
-// to HEAD has the headers of that to GET; nothing is generated for it, unless it is
-// asked for the digest.
+// download answers GET and HEAD of a plain route, such as /archive/. The reply to HEAD has the
+// headers of the reply to GET; nothing is generated for it unless the client asks for the digest.
 func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if r.ContentLength != 0 {
-			// While a body is unread, net/http does not notice that a client
-			// went away.
+			// While a body is unread, net/http does not notice that a client disconnected.
 			return refuse(c, http.StatusBadRequest, "Send "+r.Method+" without a body.")
 		}
 		if kind == resources.PlainArchive {
-			// A crawler would have every commit of every repository packed.
+			// A crawler would cause every commit of every repository to be packed.
 			c.Response().Header().Set("X-Robots-Tag", "noindex")
 		}
 		if strings.Contains(r.RequestURI, "#") {
@@ -122,8 +119,8 @@ func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 				Reason: resources.ReasonURI, Message: "The URL has a fragment. Write # as %23.",
 			})
 		}
-		// The path as it was sent: net/http and echo have decoded copies of it,
-		// and who decodes twice finds what was never asked for.
+		// The path is used as it was sent: net/http and echo keep decoded copies, and decoding
+		// twice would find something that was not asked for.
 		rawPath := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/"+string(kind)), "/")
 		found, failure := s.options.Resources.FindDownload(r.Context(), kind, rawPath, r.URL.RawQuery,
 			r.URL.RawQuery != "" || r.URL.ForceQuery)
@@ -135,7 +132,7 @@ func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 	}
 }
 
-// refuseDownload replies with a plain text that says what to do.
+// refuseDownload replies with plain text that says what to do.
 func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error {
 	staleHeader(c)
 	h := c.Response().Header()
@@ -154,7 +151,7 @@ func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error 
 	return refuse(c, status, text)
 }
 
-// deliver answers with what was found.
+// deliver replies with what was found.
 func (s *Server) deliver(c echo.Context, kind resources.Plain, found *resources.Found) error {
 	r, h := c.Request(), c.Response().Header()
 	v := validatorsOf(found)
@@ -193,7 +190,6 @@ func (s *Server) deliver(c echo.Context, kind resources.Plain, found *resources.
 	return s.deliverBody(c, ownType, body)
 }
 
-// wantOf is what a GET or HEAD request wants.
 func wantOf(r *http.Request, found *resources.Found) resources.Want {
 	want := resources.Want{Method: resources.Method(r.Method), Digest: r.Method == http.MethodHead && wantsDigest(r)}
 	header := r.Header.Get("Range")
@@ -206,7 +202,7 @@ func wantOf(r *http.Request, found *resources.Found) resources.Want {
 	return want
 }
 
-// refuseRange answers a range that begins beyond the end.
+// refuseRange replies to a range that begins beyond the end.
 func refuseRange(c echo.Context, beyond *resources.RangeError) error {
 	h := c.Response().Header()
 	h.Set("Accept-Ranges", "bytes")
@@ -216,8 +212,8 @@ func refuseRange(c echo.Context, beyond *resources.RangeError) error {
 		"The range begins beyond the end: there are "+strconv.FormatInt(beyond.Size, 10)+" bytes.")
 }
 
-// deliverBody writes the headers that tell of bytes, typed as the route does,
-// and those bytes.
+// deliverBody writes the headers that describe the body, with the type that typed sets, and the
+// body.
 func (s *Server) deliverBody(c echo.Context, typed func(h http.Header, mimeType string), body *resources.Body) error {
 	h := c.Response().Header()
 	if !body.Found.Weak {
@@ -225,7 +221,7 @@ func (s *Server) deliverBody(c echo.Context, typed func(h http.Header, mimeType 
 	}
 	contentHeaders(h, body)
 	if isLink(c) {
-		h.Set("Cache-Control", "no-store") // it is a secret by its URL
+		h.Set("Cache-Control", "no-store") // the URL is a secret
 	}
 	typed(h, body.MIMEType)
 	if body.Part {
@@ -246,10 +242,9 @@ func validatorsOf(found *resources.Found) validators {
 	}
 }
 
-// lastModified is the date of the commit, or zero when it has none that a
-// header may say: not the future (RFC 9110, section 8.8.2.1), and not before
-// 1970, which is also what git takes a damaged date for. What depends on more
-// than the commit has none.
+// lastModified returns the date of the commit, or zero if a header may not state it: a future date
+// (RFC 9110, section 8.8.2.1), or one before 1970, which is also how git reads a damaged date.
+// Content that depends on more than the commit has no date.
 func lastModified(found *resources.Found, now time.Time) time.Time {
 	date := found.Modified
 	if found.Weak || date.Unix() <= 0 {
@@ -261,8 +256,8 @@ func lastModified(found *resources.Found, now time.Time) time.Time {
 	return date.Truncate(time.Second)
 }
 
-// linkHeader names the same bytes for lock files, as the Lockable HTTP Tarball
-// Protocol of Nix has it, which wants an absolute URL.
+// linkHeader names the same bytes for lock files, as Nix's Lockable HTTP Tarball Protocol asks. The
+// protocol requires an absolute URL.
 func (s *Server) linkHeader(h http.Header, r *http.Request, found *resources.Found) {
 	if found.Permalink == "" || found.Weak {
 		return
@@ -270,12 +265,11 @@ func (s *Server) linkHeader(h http.Header, r *http.Request, found *resources.Fou
 	h.Set("Link", "<"+s.base(r)+found.Permalink+`>; rel="immutable"`)
 }
 
-// headerFetched says when git last fetched into the mirror. A date stays true in
-// caches, which an age would not.
+// headerFetched says when git last fetched into the mirror. It is a date because a cached age would
+// become wrong.
 const headerFetched = "X-Repomcp-Mirror-Fetched"
 
-// headerStale is "true" where the mirror is older than it should be, and is about to be
-// fetched.
+// headerStale is "true" when the mirror is older than it should be and is about to be fetched.
 const headerStale = "X-Repomcp-Mirror-Stale"
 
 func staleHeader(c echo.Context) {
@@ -291,8 +285,8 @@ func fetchedHeader(c echo.Context, found *resources.Found) {
 	}
 }
 
-// base is the address under which the client reached the server. The Host was
-// checked; a proxy's own headers are not asked, anyone could send them.
+// base returns the address at which the client reached the server. The Host was checked;
+// X-Forwarded headers are ignored, since any client can send them.
 func (s *Server) base(r *http.Request) string {
 	switch {
 	case s.options.PublicURL != "":
@@ -304,8 +298,8 @@ func (s *Server) base(r *http.Request) string {
 	}
 }
 
-// typeHeaders keep a browser from running a file of a repository: whatever is
-// a text is sent as nothing but one. The type itself is in MCP-Resource-Type.
+// typeHeaders keep a browser from running a file of a repository: every text type is sent as
+// text/plain. MCP-Resource-Type has the real type.
 func typeHeaders(h http.Header, mimeType string) {
 	ownType(h, mimeType)
 	if base, _, _ := strings.Cut(mimeType, ";"); base != "text/plain" && isText(base) {
@@ -314,8 +308,7 @@ func typeHeaders(h http.Header, mimeType string) {
 	}
 }
 
-// textTypes are texts whose type does not begin with text/. A link's content is
-// a path.
+// textTypes are text types that do not begin with text/. The content of a symbolic link is a path.
 var textTypes = []string{
 	"application/ecmascript", "application/javascript", "application/json", "application/toml", "application/xml",
 	"application/yaml", "inode/symlink",

@@ -15,13 +15,12 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 )
 
-// listen answers subscriptions/listen with an event stream, which ends with
-// the result of the request: when the server stops, or at once when there is
-// nothing to wait for.
+// listen answers subscriptions/listen with an event stream. The stream ends with the result of the
+// request when the server stops, or at once when there is nothing to wait for.
 func (s *Server) listen(c echo.Context, request *mcp.Request) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer context.AfterFunc(s.draining, cancel)()
-	defer s.letOut(c, cancel)()
+	defer s.endWhenRevoked(c, cancel)()
 	stream := &eventStream{w: c.Response()}
 	helpers := panics.NewGroup(cancel)
 	defer helpers.Wait()
@@ -34,7 +33,7 @@ func (s *Server) listen(c echo.Context, request *mcp.Request) error {
 		return s.reply(c, statusOf(reply.Code, request.Era), reply.Message)
 	}
 	if c.Request().Context().Err() != nil {
-		return nil // the client has gone
+		return nil // the client is gone
 	}
 	return stream.send(reply.Message)
 }
@@ -51,10 +50,10 @@ func (e *eventStream) send(message []byte) error {
 	return e.write([]byte("event: message\ndata: "), bytes.TrimSpace(message), []byte("\n\n"))
 }
 
-// comment is what a client passes over (HTML, server-sent events).
+// comment is ignored by clients (HTML, server-sent events).
 var comment = []byte(": \n\n")
 
-// write sends one event. The headers go with the first.
+// write sends one event. The headers go with the first event.
 func (e *eventStream) write(parts ...[]byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -71,8 +70,8 @@ func (e *eventStream) write(parts ...[]byte) error {
 	return http.NewResponseController(e.w).Flush()
 }
 
-// keepAlive writes a comment every so often once the stream has begun, until ctx
-// ends; that it cannot be written ends the stream.
+// keepAlive writes a comment at every interval once the stream has begun, until ctx ends. A failed
+// write ends the stream.
 func (e *eventStream) keepAlive(ctx context.Context, end func(), every time.Duration) {
 	for range ticks.Every(ctx, every) {
 		e.mu.Lock()

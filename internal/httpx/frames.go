@@ -9,7 +9,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// socketChunk bounds one frame. Pings and pongs pass between two.
+// socketChunk bounds one frame. Pings and pongs pass between frames.
 const socketChunk = 16 << 10
 
 // Write implements [duplex.Transport]. A client that does not read is dropped.
@@ -22,7 +22,7 @@ func (s *socket) Write(ctx context.Context, fill func(io.Writer) error) error {
 	return s.dropIf(err)
 }
 
-// dropIf ends a connection whose client takes nothing, or is gone.
+// dropIf closes a connection whose client does not read or is gone.
 func (s *socket) dropIf(err error) error {
 	if err != nil {
 		s.server.logger.Debug("a WebSocket client was dropped", "error", err)
@@ -55,28 +55,26 @@ func (w *frameWriter) Write(p []byte) (written int, err error) {
 }
 
 const (
-	// controlBurst and controlRate are how many pings and pongs a client may send at
-	// once and in a second. Clients ping every few seconds at most, and answer our
-	// pings; what waited on the way comes at once. Each costs an answer, and no limit
-	// of requests counts it.
+	// controlBurst and controlRate are how many pings and pongs a client may send at once and per
+	// second. Clients ping every few seconds at most, and answer our pings; frames that were
+	// delayed arrive together. Each ping costs an answer, and no limit of requests counts pings.
 	controlBurst = 100
 	controlRate  = 10
 )
 
-// errControlFlood is why a connection is closed whose client sends pings without an
-// end.
+// errControlFlood closes the connection of a client that sends too many pings.
 var errControlFlood = &breach{websocket.StatusPolicyViolation, "Too many pings. Send 10 in a second at most."}
 
-// controlFrames counts the pings and pongs of one client: a bucket that holds
-// controlBurst of them and is filled at controlRate. Its reader alone uses it.
+// controlFrames counts the pings and pongs of one client: a bucket that holds controlBurst of them
+// and refills at controlRate. Only the reader of the connection uses it.
 type controlFrames struct {
-	used    float64 // of the bucket
+	used    float64 // part of the bucket
 	last    time.Time
 	flooded bool
 }
 
-// take counts one. It is not allowed once the bucket was empty; first says that this
-// was the one.
+// take counts one frame. No frame is allowed once the bucket was empty; first reports that this
+// frame emptied it.
 func (c *controlFrames) take(now time.Time) (allowed, first bool) {
 	if c.flooded {
 		return false, false

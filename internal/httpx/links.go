@@ -16,12 +16,12 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// linkPath begins the URLs of links: /dl/{token}. Nothing in them can be read.
+// linkPath begins the URLs of links: /dl/{token}. The token is opaque.
 const linkPath = "/dl/"
 
-// linkFailures is the one table of what is wrong with a link, with the statuses
-// of SEP-2532: 404 for what is not there or no longer, 410 for what has expired.
-// A link that is forged and one whose key was withdrawn look the same.
+// linkFailures is the one table of faults of links, with the statuses of SEP-2532: 404 for content
+// that is missing, 410 for an expired link. A forged link and one whose key was withdrawn look the
+// same.
 var linkFailures = []struct {
 	is     error
 	status int
@@ -41,8 +41,8 @@ var linkFailures = []struct {
 		"This server does not have the commit yet. Try again in a few seconds."},
 }
 
-// link answers GET and HEAD of a signed link. A link that is looked at, or
-// compared, is not used: only bytes use it.
+// link answers GET and HEAD of a signed link. Only sending bytes uses a link up, HEAD and 304 do
+// not.
 func (s *Server) link(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Set("Referrer-Policy", "no-referrer")
@@ -63,15 +63,14 @@ func (s *Server) link(c echo.Context) error {
 	defer s.close(linked.Found)
 	if resume != "" {
 		if tag != linked.ETag || linked.Weak {
-			return s.refuseLink(c, links.ErrUsed) // the rest would be of something else
+			return s.refuseLink(c, links.ErrUsed) // the rest would belong to other content
 		}
 		r.Header.Set("If-Range", entityTag(linked.Found, linked.ETag))
 	}
 	return s.deliverLink(c, linked)
 }
 
-// resumed finds the secret of a download in the If-Range of a request that goes
-// on with it.
+// resumed returns the secret of a download from the If-Range header of the request that resumes it.
 func resumed(r *http.Request) (tag, secret string) {
 	condition := strings.Trim(r.Header.Get("If-Range"), " \t")
 	opaque, ok := strings.CutPrefix(condition, `"`)
@@ -81,7 +80,6 @@ func resumed(r *http.Request) (tag, secret string) {
 	return links.SplitETag(strings.TrimSuffix(opaque, `"`))
 }
 
-// refuseLink replies with a plain text.
 func (s *Server) refuseLink(c echo.Context, err error) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", "no-store")
@@ -101,7 +99,7 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 	return s.refuseDownload(c, s.options.Resources.Failure(c.Request().Context(), err, linkPath))
 }
 
-// deliverLink answers with what the link names.
+// deliverLink replies with the content of the link.
 func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 	r, h := c.Request(), c.Response().Header()
 	v := validatorsOf(linked.Found)
@@ -131,16 +129,16 @@ func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 	if beyond != nil {
 		return refuseRange(c, beyond)
 	}
-	// What stands for the reply to a resources/stream looks like it; who has an
-	// httpUrl compares the type with that of the resource.
+	// A link of resources/stream has the same headers as its reply; a client with an httpUrl
+	// compares the type with that of the resource.
 	if linked.Link.Kind == links.Download {
 		return s.deliverBody(c, streamType, body)
 	}
 	return s.deliverBody(c, ownType, body)
 }
 
-// unmarked are the headers with the secrets of downloads taken out of entity
-// tags: conditions are about the content.
+// unmarked returns the headers with the secrets of downloads removed from entity tags: conditions
+// are about the content.
 func unmarked(h http.Header) http.Header {
 	h = h.Clone()
 	for _, name := range []string{"If-Match", "If-None-Match"} {
@@ -163,13 +161,13 @@ func unmarkTags(line string) string {
 	return strings.Join(tags, ",")
 }
 
-// withoutToken is a path as it may be logged: who reads a log must not be able
-// to download. A link that was taken down wrongly, or passed on by a proxy under
-// another path, is still good where it belongs.
+// withoutToken returns a path as it may be logged: a reader of a log must not be able to download.
+// A link that was copied wrongly, or passed on by a proxy under another path, is still valid at its
+// proper path.
 func withoutToken(path string) string {
 	for _, route := range []resources.Plain{resources.PlainArchive, resources.PlainRaw, resources.PlainRefs} {
 		if strings.HasPrefix(path, "/"+string(route)+"/") {
-			return path // a folder of a repository may be called so
+			return path // a folder of a repository may have this name
 		}
 	}
 	if i := strings.Index(strings.ToLower(path), linkPath); i >= 0 {
@@ -178,12 +176,11 @@ func withoutToken(path string) string {
 	return path
 }
 
-// fromHere reports whether a client reaches this server at the address that it
-// listens on: directly, by the same port. A proxy, a tunnel to another port or
-// a container would lead its links astray. The listener is on the loopback
-// interface; the Host was checked. nginx with a plain proxy_pass adds no header and
-// names the server's own address as Host; what gives it away is HTTP/1.0, or that
-// it ends each connection.
+// fromHere reports whether a client reaches this server at the address that it listens on:
+// directly, on the same port. Links would lead astray behind a proxy, a tunnel to another port or a
+// container. The listener is on the loopback interface, and the Host was checked. nginx with a
+// plain proxy_pass adds no header and names the server's own address as Host; it is recognised by
+// HTTP/1.0, or because it closes each connection.
 func fromHere(r *http.Request) bool {
 	if !r.ProtoAtLeast(1, 1) || r.Close {
 		return false
@@ -205,7 +202,7 @@ func fromHere(r *http.Request) bool {
 	return err == nil && asked == listening
 }
 
-// noteOrigin notes for the makers of links how a request came.
+// noteOrigin notes how a request came, for code that makes links.
 func noteOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if r := c.Request(); fromHere(r) {
@@ -215,19 +212,18 @@ func noteOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// isLink reports whether a request is for a link, which needs nothing of a
-// browser but itself: pages of any site that have one may follow it.
+// isLink reports whether a request is for a link. Pages of any site that have a link may follow it.
 func isLink(c echo.Context) bool { return strings.HasPrefix(c.Request().URL.Path, linkPath) }
 
-// isForAnyPage reports whether pages of all web sites may read what a request asks for: what links
-// lead to, and where tokens are from. That is public (RFC 9728), and clients in browsers have to find it
-// out before they can be allowed anything.
+// isForAnyPage reports whether pages of all web sites may read the reply: the content of links, and
+// the metadata about tokens. The metadata is public (RFC 9728), and clients in browsers need it
+// before they can get access.
 func isForAnyPage(c echo.Context) bool {
 	path := c.Request().URL.Path
 	return isLink(c) || path == metadataPath || path == hostMetadataPath
 }
 
-// openCORS lets pages of all origins read what is for any page, without cookies.
+// openCORS lets pages of all origins read what isForAnyPage allows, without cookies.
 func openCORS() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		Skipper:       func(c echo.Context) bool { return !isForAnyPage(c) },

@@ -18,23 +18,22 @@ import (
 
 const (
 	headerRequestID = "X-Request-Id"
-	// mostLogged bounds what a client can have written of one field.
+	// mostLogged bounds the length of one logged field, in bytes.
 	mostLogged = 300
-	// maxRequestID is how long a client's own id of a request may be.
+	// maxRequestID bounds the length of an id that a client gives its request.
 	maxRequestID = 128
 )
 
-// saneCharacters are those of a request id that may stand in a log, and in headers of
-// others. How many there may be is counted apart: in the expression each would be a
-// state, to be compiled whenever any command starts.
+// saneCharacters are those of a request id that may stand in a log and in headers of other
+// programs. The length is checked separately: a count in the expression would be compiled into as
+// many states whenever any command starts.
 var saneCharacters = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]+$`)
 
-// logRequest writes one line per request, at its end, and gives the request the
-// id that finds the line.
+// logRequest writes one line per request, at its end, and sets the header with the id of the line.
 func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, outcome := time.Now(), mcp.OutcomeAborted
-		// All that counts by address goes by that of the client.
+		// All limits by address use the address of the client.
 		c.Request().RemoteAddr = s.options.Proxies.clientAddress(c.Request())
 		id := c.Request().Header.Get(headerRequestID)
 		if len(id) > maxRequestID || !saneCharacters.MatchString(id) {
@@ -75,7 +74,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// client says who asked, and how.
+// client returns the log attributes of the client.
 func client(r *http.Request) []slog.Attr {
 	list := []slog.Attr{slog.String("client", hostName(r.RemoteAddr))}
 	for _, f := range []struct{ name, value string }{
@@ -98,8 +97,8 @@ func logged(value string) string {
 	return strings.ToValidUTF8(value, "\uFFFD")
 }
 
-// withoutSecrets keeps the values of options that the server knows. Whatever
-// else somebody put into a URL may be a password.
+// withoutSecrets keeps the values of options that the server knows. Any other part of a query may
+// be a password.
 func withoutSecrets(rawQuery string) string {
 	if rawQuery == "" {
 		return ""
@@ -116,5 +115,5 @@ func withoutSecrets(rawQuery string) string {
 	return strings.Join(pairs, "&")
 }
 
-// keyDenied of the echo context is why a request was not let in, for the log.
+// keyDenied is the reason in the echo context why a request was denied, for the log.
 const keyDenied = "denied"

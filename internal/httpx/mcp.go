@@ -90,15 +90,13 @@ func (s *Server) single(c echo.Context, message mcp.Message) error {
 	}
 }
 
-// admitsReply checks the Accept header: requests need both kinds of reply,
-// since the server may choose; a stream is bytes, so that only its errors have
-// a kind that is known before.
+// admitsReply checks the Accept header. Requests need both kinds of reply, since the server may
+// choose. A stream is bytes; only the type of its errors is known beforehand.
 func admitsReply(r *http.Request, message mcp.Message) bool {
 	return accepts(r, typeJSON) && (message.Method == mcp.MethodStream || accepts(r, typeEvents))
 }
 
-// sessionStatus are the statuses of the transport for sessions, with what to
-// do.
+// sessionStatus are the statuses of the transport for sessions, with messages that say what to do.
 var sessionStatus = map[mcp.SessionState]struct {
 	status int
 	text   string
@@ -108,8 +106,8 @@ var sessionStatus = map[mcp.SessionState]struct {
 	mcp.SessionUnknown: {http.StatusNotFound, "The session is unknown or has expired. Send initialize again."},
 }
 
-// admit applies the rules of the transport. It replies, to the id, when the message
-// breaks one or its session cannot be used.
+// admit applies the rules of the transport. It replies, with the given id, when the message breaks
+// a rule or its session cannot be used.
 func (s *Server) admit(
 	c echo.Context, message mcp.Message, id json.RawMessage,
 ) (request *mcp.Request, done bool, err error) {
@@ -126,8 +124,8 @@ func (s *Server) admit(
 	return request, false, nil
 }
 
-// clientNetwork is the address of a client, without its port, as what shares are counted
-// by: of IPv6 the /64, of which a client has all addresses.
+// clientNetwork returns the address by which shares are counted: an IPv4 address, or the /64 of an
+// IPv6 address, since one client has all addresses of it.
 func clientNetwork(remote string) string {
 	from, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -149,7 +147,7 @@ func (s *Server) answer(c echo.Context, request *mcp.Request) error {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
 	if ctx.Err() != nil {
-		return nil // the client has gone
+		return nil // the client is gone
 	}
 	if len(reply.Attachments.All()) > 0 {
 		s.sendParts(c, reply)
@@ -169,8 +167,8 @@ func (s *Server) answer(c echo.Context, request *mcp.Request) error {
 	return s.reply(c, status, reply.Message)
 }
 
-// cancelled is the reply to a request that its client has cancelled, or nil.
-// HTTP has to have one, which the client passes over.
+// cancelled returns the reply to a request that its client has cancelled, or nil. HTTP requires a
+// reply, which the client ignores.
 func cancelled(ctx context.Context, request *mcp.Request) *mcp.Error {
 	if !errors.Is(context.Cause(ctx), mcp.ErrCancelled) {
 		return nil
@@ -180,8 +178,8 @@ func cancelled(ctx context.Context, request *mcp.Request) *mcp.Error {
 	})
 }
 
-// batch answers several messages, one after the other, so that no more than
-// one reply is in memory. Later versions than 2025-03-26 have no batches.
+// batch answers several messages, one after the other, so that only one reply is in memory.
+// Versions after 2025-03-26 have no batches.
 func (s *Server) batch(c echo.Context, messages []mcp.Message) error {
 	requests := make([]*mcp.Request, len(messages))
 	for i, message := range messages {
@@ -228,8 +226,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 	return err
 }
 
-// batched answers one request of a batch. What was reserved for the reply is given back
-// by release.
+// batched answers one request of a batch. release gives back what was reserved for the reply.
 func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, release func()) {
 	start, outcome := time.Now(), mcp.OutcomeAborted
 	ctx, account := resources.WithAccount(c.Request().Context(), s.options.Stages)
@@ -253,8 +250,7 @@ func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, 
 func (s *Server) openEvents(c echo.Context) error {
 	r := c.Request()
 	if r.ContentLength != 0 {
-		// While a body is unread, net/http does not notice that a client went
-		// away.
+		// While a body is unread, net/http does not notice that a client disconnected.
 		return refuse(c, http.StatusBadRequest, "Send GET without a body.")
 	}
 	if eraOf(r) == mcp.ModernEra {
@@ -278,7 +274,7 @@ func (s *Server) openEvents(c echo.Context) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.draining, cancel)()
-	defer s.letOut(c, cancel)()
+	defer s.endWhenRevoked(c, cancel)()
 	c.Response().Header().Set("Connection", "keep-alive")
 	stream := &eventStream{w: c.Response()}
 	if err := stream.write(); err != nil {
@@ -288,8 +284,8 @@ func (s *Server) openEvents(c echo.Context) error {
 	return nil
 }
 
-// endSession answers DELETE /mcp. A signed session id cannot be taken back, and
-// the specification has a status for servers that do not allow it.
+// endSession answers DELETE /mcp. A signed session id cannot be revoked; the specification has a
+// status for servers that do not allow it.
 func (s *Server) endSession(c echo.Context) error {
 	if eraOf(c.Request()) == mcp.ModernEra {
 		c.Response().Header().Set("Allow", "POST")
@@ -303,11 +299,11 @@ func (s *Server) endSession(c echo.Context) error {
 	return refuse(c, http.StatusMethodNotAllowed, "Sessions end by themselves. Forget the id.")
 }
 
-// sessionProbe stands for a request without a body, which has to have a usable session.
+// sessionProbe stands for a request without a body that needs a usable session.
 var sessionProbe = mcp.Message{Method: "ping"}
 
-// statuses of JSON-RPC errors in the modern era (2026-07-28, transports); in
-// the session era only what is no message at all has one.
+// These are the statuses of JSON-RPC errors in the modern era (2026-07-28, transports); in the
+// session era only malformed messages have one.
 var (
 	modernStatus = map[int]int{
 		-32700: http.StatusBadRequest, -32600: http.StatusBadRequest, -32601: http.StatusNotFound,

@@ -12,65 +12,65 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// Observer is told what is served, by many goroutines at a time, and must not wait.
+// Observer is told about requests, by many goroutines at a time, and must not block.
 type Observer interface {
-	// RequestBegan tells of an HTTP request, and Request of its end.
+	// RequestBegan reports the beginning of an HTTP request, and Request its end.
 	RequestBegan()
 	Request(Request)
-	// Observer is told of messages of MCP, whether they came as HTTP requests, in a
-	// batch of one or over WebSocket.
+	// Observer is told about MCP messages, whether they came as HTTP requests, in a batch or over
+	// WebSocket.
 	mcp.Observer
-	// StreamBegan tells that bytes of a resource begin, and StreamEnded that they
-	// ended; those that are not whole were aborted.
+	// StreamBegan reports that the bytes of a resource begin, and StreamEnded that they ended;
+	// whole is false for an aborted stream.
 	StreamBegan()
 	StreamEnded(whole bool)
 }
 
 // Request is an HTTP request that has ended.
 type Request struct {
-	// Route is the beginning of the paths of a route, such as /archive/; "" where the
-	// request was refused before its route was looked for, or there is none.
+	// Route is the beginning of the paths of a route, such as /archive/; "" where the request was
+	// refused before routing, or no route fits.
 	Route  string
 	Method string // as the client wrote it
 	// Outcome is done, error or aborted.
 	Outcome string
 	Status  int
-	Bytes   int64 // of the reply's body
+	Bytes   int64 // in the body of the reply
 	Took    time.Duration
 	Details RequestDetails
 }
 
-// RequestDetails are what else is known of a request. Nothing of them is made for it:
-// who wants none of it pays nothing.
+// RequestDetails are further properties of a request. They are computed on demand, so observers
+// that do not use them pay nothing.
 type RequestDetails struct {
 	HTTP *http.Request
 	// Pattern is that of the route, such as /archive/*; "" where Route is.
 	Pattern string
 	Account *resources.Account
 	Origin  mcp.Origin
-	// Told says that observers are told of a message that the request carried, too. One
-	// that was refused before it was read has none.
+	// Told says that observers are also told about a message that the request carried. A request
+	// that was refused before it was read has no message.
 	Told bool
 }
 
-// Path is that of the URL, as it may be logged: without secrets. So is Query.
+// Path is the path of the URL without secrets, as it may be logged.
 func (d RequestDetails) Path() string { return logged(withoutToken(d.HTTP.URL.Path)) }
 
-// Query is "" where there is none.
+// Query is the query of the URL without secrets, as it may be logged; "" if there is none.
 func (d RequestDetails) Query() string { return logged(withoutSecrets(d.HTTP.URL.RawQuery)) }
 
-// Host is the name under which the server was asked, without a port.
+// Host is the host name that the client used, without a port.
 func (d RequestDetails) Host() string { return logged(hostName(d.HTTP.Host)) }
 
-// CarriesMessages reports whether the request was one for messages of MCP.
+// CarriesMessages reports whether the request was for an MCP endpoint.
 func (d RequestDetails) CarriesMessages() bool {
 	return d.HTTP.URL.Path == mcpPath || d.HTTP.URL.Path == socketPath
 }
 
-// Probes reports whether somebody asked how the server is.
+// Probes reports whether the request was a health probe.
 func (d RequestDetails) Probes() bool { return d.HTTP.URL.Path == healthPath }
 
-// Observers are told everything, each in turn.
+// Observers passes everything to each of its members in turn.
 type Observers []Observer
 
 func (o Observers) each(tell func(Observer)) {
@@ -103,7 +103,7 @@ const (
 	transportSocket = "websocket"
 )
 
-// keyRequest of the echo context is the message of MCP that an HTTP request carries.
+// keyRequest is the MCP message in the echo context.
 const keyRequest = "request"
 
 // origin is where a request came from.
@@ -115,8 +115,7 @@ func origin(c echo.Context) mcp.Origin {
 	}
 }
 
-// traceContext is what the headers of W3C Trace Context say. A parent that is given
-// twice is none.
+// traceContext reads the headers of W3C Trace Context. A parent that is given twice is ignored.
 func traceContext(h http.Header) mcp.TraceContext {
 	parents := h["Traceparent"]
 	if len(parents) != 1 {
@@ -125,13 +124,13 @@ func traceContext(h http.Header) mcp.TraceContext {
 	return mcp.TraceContext{Parent: parents[0], State: strings.Join(h["Tracestate"], ",")}
 }
 
-// observe tells of a request over HTTP, and of the message in it.
+// observe reports an HTTP request and the message in it.
 func (s *Server) observe(c echo.Context, account *resources.Account, outcome string, took time.Duration) {
 	r := Request{
 		Method: c.Request().Method, Outcome: outcome, Status: c.Response().Status, Bytes: c.Response().Size, Took: took,
 		Details: RequestDetails{HTTP: c.Request(), Account: account, Origin: origin(c)},
 	}
-	// A path that no route has keeps what the router compared last.
+	// The router leaves the pattern that it compared last in a context whose path has no route.
 	if route := c.Path(); s.paths[route] {
 		r.Route, r.Details.Pattern = strings.TrimSuffix(route, "*"), route
 	}
@@ -143,7 +142,7 @@ func (s *Server) observe(c echo.Context, account *resources.Account, outcome str
 	}
 }
 
-// observeMessage tells of a message over HTTP.
+// observeMessage reports a message over HTTP.
 func (s *Server) observeMessage(
 	c echo.Context, request *mcp.Request, account *resources.Account, outcome string, length int64, took time.Duration,
 ) {

@@ -12,9 +12,8 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// sendParts writes a reply with the streams that it names: see [binary.ReplyWriter].
-// It returns when all was written, and aborts the connection otherwise, so that the
-// last boundary is never there.
+// sendParts writes a reply with the streams that it names: see [binary.ReplyWriter]. A failure
+// aborts the connection, so the last boundary is missing.
 func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 	ctx := c.Request().Context()
 	account := resources.AccountOf(ctx)
@@ -23,7 +22,7 @@ func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 	parts := binary.NewReplyWriter(w)
 	h := c.Response().Header()
 	h.Set("Content-Type", parts.ContentType())
-	h.Set("Cache-Control", "no-store") // it names streams that nobody gets again
+	h.Set("Cache-Control", "no-store") // it names streams that are never sent again
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Accel-Buffering", "no")
 	defer unblockAfter(ctx, c)()
@@ -47,8 +46,8 @@ func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 	}
 }
 
-// sendPart writes one stream, of which nothing is said after its bytes where it is bare.
-// What is known of it leaves before its first byte, which may have to be made.
+// sendPart writes one stream. Its headers are sent before its first byte, which may have to be
+// generated first. A bare stream has no trailer.
 func sendPart(
 	ctx context.Context, c echo.Context, parts *binary.ReplyWriter, attachment *attachments.Attachment, bare bool,
 ) error {

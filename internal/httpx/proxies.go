@@ -14,8 +14,8 @@ import (
 const (
 	// trustUnix in the list of trusted proxies stands for every client of a Unix socket.
 	trustUnix = "unix"
-	// unixPeer stands for the peer of a Unix socket, which has no address: echo trusts
-	// addresses only. No packet comes from it (RFC 6666).
+	// unixPeer is the address of the peer of a Unix socket, which has none: echo trusts only
+	// addresses. No packet comes from it (RFC 6666).
 	unixPeer = "100::"
 )
 
@@ -62,10 +62,10 @@ func (p Proxies) trusts(remote string) bool {
 	return slices.ContainsFunc(p.networks, func(n *net.IPNet) bool { return n.Contains(ip) })
 }
 
-// clientAddress returns the address of the client of a request, as host and port: the last
-// one in X-Forwarded-For that is no trusted proxy. A client can write anything before it.
-// echo finds it; added here are Unix sockets, zones of link-local proxies, and the ports
-// that some proxies write behind addresses.
+// clientAddress returns the address of the client of a request, as host and port: the last one in
+// X-Forwarded-For that is no trusted proxy. A client can write anything before it. echo finds it;
+// this function adds Unix sockets, zones of link-local proxies, and the ports that some proxies
+// append to addresses.
 func (p Proxies) clientAddress(r *http.Request) string {
 	sent := r.Header[echo.HeaderXForwardedFor]
 	if len(sent) == 0 || !p.trusts(r.RemoteAddr) {

@@ -22,32 +22,32 @@ import (
 )
 
 const (
-	// readHeaderTimeout ends connections that send their header byte by byte.
+	// readHeaderTimeout ends connections that send their request header too slowly.
 	readHeaderTimeout = 10 * time.Second
 	// readBodyTimeout is for a body of at most maxBodyBytes.
 	readBodyTimeout = 30 * time.Second
-	// lingerTimeout is how long a client may go on sending a body that was
-	// refused, so that it gets to read why.
+	// lingerTimeout is how long a client may go on sending a body that was refused, so that it can
+	// read the reply.
 	lingerTimeout = time.Second
-	// idleTimeout of kept connections: longer than the usual 60 s of a proxy,
-	// which must be the one that closes first.
+	// idleTimeout is the timeout of idle connections. It is longer than a proxy's usual 60 s: the
+	// proxy must close first.
 	idleTimeout = 90 * time.Second
 	// maxHeaderBytes has room for a URI in Mcp-Name and a large token.
 	maxHeaderBytes = 32 << 10
-	// maxBodyBytes of a request. MCP requests are a few hundred bytes.
+	// maxBodyBytes bounds the body of a request. MCP requests are a few hundred bytes.
 	maxBodyBytes = 1 << 20
-	// defaultWriteTimeout is how long a client may take nothing of what is sent:
-	// see [conns.Conn.Write]. A download may take days. It is longer than the 100 s that
-	// curl rests at most with --limit-rate, having read for as long at once.
+	// defaultWriteTimeout is how long a client may read nothing of what is sent: see
+	// [conns.Conn.Write]. It does not bound the length of a download. It is longer than the 100 s
+	// for which curl pauses at most with --limit-rate.
 	defaultWriteTimeout = 2 * time.Minute
 )
 
-// Page is a page for people.
+// Page is an HTML page for browsers.
 type Page interface {
-	// Render returns its HTML for the principal of the context. Clients reach the server at base,
-	// without a slash at the end, and MCP at endpoint. An error is of the context.
+	// Render returns the HTML for the principal of ctx. base is the address of the server, without
+	// a slash at the end, and endpoint that of MCP. Render fails only when ctx ends.
 	Render(ctx context.Context, base, endpoint string, query url.Values) ([]byte, error)
-	// Policy is its Content-Security-Policy.
+	// Policy returns the Content-Security-Policy of the page.
 	Policy() string
 }
 
@@ -55,52 +55,51 @@ type Page interface {
 type Options struct {
 	// MCP answers messages.
 	MCP *mcp.Server
-	// Resources are those of plain downloads and links.
+	// Resources serves plain downloads and links.
 	Resources *resources.Service
-	// Page is what browsers are shown at /; nil shows them what programs get.
+	// Page is shown to browsers at /; with nil they get the text for programs.
 	Page Page
-	// AllowedHosts are names that the Host header may have besides those of
-	// the loopback interface, without ports.
+	// AllowedHosts are names that the Host header may have besides those of the loopback interface,
+	// without ports.
 	AllowedHosts []string
 	// AllowedOrigins are web origins, such as https://ide.example, whose pages
 	// may use the server.
 	AllowedOrigins []string
-	// PublicURL is the address under which clients reach the server, such as
-	// https://git.example.com, for links to it; "" takes that of the request.
+	// PublicURL is the address at which clients reach the server, such as https://git.example.com.
+	// Links are made with it; "" uses the address of the request.
 	PublicURL string
-	// Proxies are those whose X-Forwarded-For says who the client is.
+	// Proxies are those whose X-Forwarded-For is believed.
 	Proxies Proxies
-	// WriteTimeout is how long a client may take nothing of what is sent; 0 means
-	// 2 min. It holds for connections that [Server.Serve] accepts.
+	// WriteTimeout is how long a client may read nothing of what is sent; 0 means 2 min. It applies
+	// to connections that [Server.Serve] accepts.
 	WriteTimeout time.Duration
-	// MinRate is how many bytes a second a client has to take while others wait for
-	// room; 0: any. It holds for connections that [Server.Serve] accepts.
+	// MinRate is how many bytes a second a client has to read while others wait for room; 0 means
+	// any. It applies to connections that [Server.Serve] accepts.
 	MinRate int64
-	// Connections is how many may have a request at a time: see [conns.Options]. It
-	// holds for connections that [Server.Serve] accepts.
+	// Connections is how many connections may have a request at a time: see [conns.Options]. It
+	// applies to connections that [Server.Serve] accepts.
 	Connections int
-	// ClientShare is how much of Connections one client may have, in percent; 0: all.
+	// ClientShare is how much of Connections one client may have, in percent; 0 means all.
 	ClientShare int
-	// Health fails, and says why, when the server cannot do its work. Nil: it
-	// always can.
+	// Health returns an error when the server cannot do its work; nil means that it always can.
 	Health func() error
-	// Limits is asked before large bodies are read; nil limits nothing.
+	// Limits reserves memory for large bodies; nil limits nothing.
 	Limits *limits.Limiter
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
-	// Authentication is how the server finds out who asks.
+	// Authentication says how clients are identified.
 	Authentication Authentication
-	// TLS has HTTPS served; nil: HTTP is. It needs a certificate.
+	// TLS enables HTTPS, and needs a certificate; nil means HTTP.
 	TLS *tls.Config
-	// Observer is told what is served; nil: nobody is.
+	// Observer is told about requests; it may be nil.
 	Observer Observer
-	// Stages has the observer told what requests spend their time on.
+	// Stages makes the server report to Observer how long the stages of requests took.
 	Stages bool
 	Logger *slog.Logger
 }
 
-// Server is the HTTP server. There is no global write timeout: what bounds
-// writes is whether the client takes something.
+// Server is the HTTP server. It has no global write timeout: a write lasts as long as the client
+// keeps reading.
 type Server struct {
 	options  Options
 	logger   *slog.Logger
@@ -113,7 +112,7 @@ type Server struct {
 	drain    context.CancelFunc
 }
 
-// New makes a server.
+// New makes a server. [Server.Serve] starts it.
 func New(options Options) *Server {
 	options.WriteTimeout = cmp.Or(options.WriteTimeout, defaultWriteTimeout)
 	options.Sockets = cmp.Or(options.Sockets, defaultSockets)
@@ -145,8 +144,8 @@ func New(options Options) *Server {
 	return s
 }
 
-// protocols leaves HTTP/2 to proxies: what breaks a reply off, bounds writes and
-// carries WebSocket here is the connection of one request at a time.
+// protocols leaves HTTP/2 to proxies: aborts, write bounds and WebSocket all act here on a
+// connection that carries one request at a time.
 func protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
@@ -191,8 +190,7 @@ func (s *Server) routes() *echo.Echo {
 	return e
 }
 
-// cors lets pages of allowed origins read replies. checkOrigin has already
-// refused all others.
+// cors lets pages of allowed origins read replies. checkOrigin has already refused other origins.
 func (s *Server) cors() echo.MiddlewareFunc {
 	exposed := exposedHeaders
 	if s.options.Authentication.Verifier != nil {
@@ -210,7 +208,8 @@ func (s *Server) cors() echo.MiddlewareFunc {
 	})
 }
 
-// What pages may send to ask for a part or with a condition, and read of replies.
+// Pages may send conditionHeaders to ask for ranges or with conditions, and may read exposedHeaders
+// in replies.
 var (
 	conditionHeaders = []string{
 		"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
@@ -234,9 +233,9 @@ func (s *Server) Serve(listener net.Listener) error {
 	return nil
 }
 
-// Shutdown stops accepting, closes event streams and, after the requests in
-// flight, WebSocket connections, and lets downloads finish until ctx ends. What
-// still runs then is aborted, visibly for its client, and reported as an error.
+// Shutdown stops accepting connections, closes event streams and, after the requests in flight,
+// WebSocket connections, and lets downloads finish until ctx ends. Requests that still run then are
+// aborted, which their clients see, and reported as an error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain()
 	err := s.http.Shutdown(ctx)
@@ -246,10 +245,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.sockets.shutdown(ctx))
 }
 
-// plainError answers errors of routing: nothing of the implementation shows.
+// plainError answers errors of routing, without details of the implementation.
 func (s *Server) plainError(err error, c echo.Context) {
 	if c.Response().Committed {
-		// An error here would be taken for a clean end of the reply.
+		// An error returned here would look like a clean end of the reply.
 		abort(c)
 	}
 	status := http.StatusInternalServerError
@@ -268,7 +267,7 @@ func (s *Server) plainError(err error, c echo.Context) {
 	}
 }
 
-// recoverPanic keeps the process alive. A reply that has begun is aborted.
+// recoverPanic keeps the process alive. It aborts a reply that has begun.
 func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -290,12 +289,11 @@ func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 
 const healthPath = "/healthz"
 
-// isHealth reports whether a request asks how the server is: who does so is told
-// however the server is reached.
+// isHealth reports whether a request is a health probe, which is answered for every Host and
+// without credentials.
 func isHealth(c echo.Context) bool { return c.Request().URL.Path == healthPath }
 
-// health answers GET /healthz. Why the server is not well is for its log: anyone
-// may ask.
+// health answers GET /healthz. The cause of a failure is only logged, since any client may ask.
 func (s *Server) health(c echo.Context) error {
 	if s.options.Health != nil {
 		if err := s.options.Health(); err != nil {

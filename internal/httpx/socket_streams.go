@@ -19,26 +19,24 @@ import (
 )
 
 const (
-	// streamWindow is how many bytes of a stream may be sent before the client grants
-	// more: what 25 MB/s are in a round trip of 10 ms. Those who are farther away, or
-	// faster, grant more at once.
+	// streamWindow is how many bytes of a stream may be sent before the client grants more: 25 MB/s
+	// with a round trip of 10 ms. Clients with longer or faster connections grant more at once.
 	streamWindow = 256 << 10
-	// maxFrameBytes is the longest binary message that has a meaning.
+	// maxFrameBytes is the longest valid binary message.
 	maxFrameBytes = binary.FrameHeaderBytes + binary.MaxFrameData
-	// endedStreams is how many streams that have ended a connection remembers: what a
-	// client sends of one may have been on its way. 8 run at a time, so that these are
-	// far more than end while a frame travels.
+	// endedStreams is how many ended streams a connection remembers, for frames of the client that
+	// were still on their way. At most 8 streams run at a time, so far fewer than 256 end while a
+	// frame travels.
 	endedStreams = 256
-	// grantBytes and streamFrames say what a flood is: more frames of a client than
-	// streamFrames for each stream and one for each grantBytes that it was sent. A
-	// client that grants after every small read stays below; one that grants byte by
-	// byte, or cancels without an end, makes more work than it takes bytes.
+	// grantBytes and streamFrames define a flood: more frames of a client than streamFrames for
+	// each stream and one for each grantBytes sent to it. A client that grants after every small
+	// read stays below that; one that grants byte by byte, or cancels endlessly, causes more work
+	// than it reads bytes.
 	grantBytes   = 1 << 10
 	streamFrames = 64
 )
 
-// socketStreams are the streams of one connection: what is sent of them, and what the
-// client's frames say of them.
+// socketStreams are the streams of one connection.
 type socketStreams struct {
 	patience time.Duration // for credit
 	send     func(ctx context.Context, frame []byte) error
@@ -46,17 +44,17 @@ type socketStreams struct {
 	mu      sync.Mutex
 	running map[binary.StreamID]*socketStream
 	ended   []binary.StreamID // the last endedStreams of them
-	opened  int               // streams, ever
+	opened  int               // streams, in total
 	sent    int64             // bytes of all streams
-	frames  int64             // that came
+	frames  int64             // received
 }
 
 func newSocketStreams(patience time.Duration, send func(context.Context, []byte) error) *socketStreams {
 	return &socketStreams{patience: patience, send: send, running: make(map[binary.StreamID]*socketStream)}
 }
 
-// begun reports whether there was a stream already. Before the first one the client
-// has no reason to send binary frames.
+// begun reports whether there has been a stream. Before the first one the client has no reason to
+// send binary frames.
 func (s *socketStreams) begun() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,8 +66,8 @@ func (s *socket) Open(ref binary.Ref, cancel context.CancelCauseFunc) duplex.Str
 	return s.streams.open(ref.Stream, cancel)
 }
 
-// Bare implements [duplex.Transport]. Frames are what has the name of a stream, and so
-// one without any bytes has a frame as well.
+// Bare implements [duplex.Transport]. Frames carry the id of their stream, so even an empty stream
+// has a frame.
 func (s *socket) Bare(ctx context.Context, declared binary.Ref) (io.Writer, error) {
 	w := &bareFrames{ctx: ctx, streams: s.streams, id: declared.Stream}
 	if declared.Size > 0 {
@@ -84,7 +82,7 @@ func (s *socket) Fail(error) {
 	_ = s.conn.Close(websocket.StatusInternalError, "A stream broke in the middle. Connect, and ask again.")
 }
 
-// bareFrames writes the bytes of a stream in frames that have its id and nothing else.
+// bareFrames writes the bytes of a stream in frames that have only its id.
 type bareFrames struct {
 	ctx     context.Context
 	streams *socketStreams
@@ -117,7 +115,7 @@ func (s *socketStreams) open(id binary.StreamID, cancel context.CancelCauseFunc)
 	return stream
 }
 
-// receive takes a binary message of the client. Its error is a [*breach].
+// receive takes a binary message of the client. Its errors are [*breach].
 func (s *socketStreams) receive(message []byte) error {
 	frame, err := binary.ParseFrame(message)
 	if err != nil {
@@ -148,7 +146,7 @@ type socketStream struct {
 	owner    *socketStreams
 	id       binary.StreamID
 	cancel   context.CancelCauseFunc
-	granted  chan struct{} // has something after credit came
+	granted  chan struct{} // signals that credit came
 	sequence uint32        // of the next frame to the client
 	buffer   []byte        // of the frame that is sent
 
@@ -170,14 +168,13 @@ func (s *socketStream) receive(frame binary.Frame) error {
 	s.credit += min(frame.Credit(), math.MaxInt64-s.credit)
 	select {
 	case s.granted <- struct{}{}:
-	default: // it will be looked at
+	default: // a signal is pending already
 	}
 	return nil
 }
 
-// Credit implements [duplex.Stream]. A client that grants nothing is as one that
-// takes nothing, except that its connection may be used for other things: what it
-// has let down is this stream.
+// Credit implements [duplex.Stream]. A client that grants no credit fails this stream only: its
+// connection may be in use for other requests.
 func (s *socketStream) Credit(ctx context.Context, most int) (int, error) {
 	if n := s.take(most); n > 0 {
 		return n, ctx.Err()

@@ -10,20 +10,19 @@ const (
 	// defaultSockets is how many connections may be open: an idle one holds
 	// about 50 KB, one that is sending a message up to maxBodyBytes.
 	defaultSockets = 512
-	// socketShare is the part of all connections, one in so many, that one address
-	// may have: the rest is left for others. It is a half, for all clients behind a
-	// proxy have one address.
+	// socketShare is the part of all connections, one in socketShare, that one address may have. It
+	// is a half because all clients behind a proxy have one address.
 	socketShare = 2
 )
 
-// sockets are the open WebSocket connections, which net/http knows nothing of.
+// sockets are the open WebSocket connections, which net/http no longer tracks.
 type sockets struct {
 	slots chan struct{}
 
 	mu        sync.Mutex
 	byAddress map[string]int // counts, by clientNetwork
 
-	// ended aborts what still runs.
+	// ended aborts requests that still run.
 	ended context.Context
 	end   context.CancelFunc
 }
@@ -34,8 +33,8 @@ func newSockets(most int) *sockets {
 	return s
 }
 
-// open takes a place for a connection, which close gives back; it fails when the
-// address or all have as many as they may.
+// open takes a place for a connection, which close gives back. It fails when the address, or the
+// server, has all its connections.
 func (s *sockets) open(address string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +61,8 @@ func (s *sockets) close(address string) {
 
 func (s *sockets) count() int { return len(s.slots) }
 
-// shutdown waits for the connections to close, which they do once the server
-// drains; those that are left when ctx ends are aborted.
+// shutdown waits for the connections to close, as they do once the server drains. It aborts those
+// that are left when ctx ends.
 func (s *sockets) shutdown(ctx context.Context) error {
 	if s.wait(ctx) {
 		return nil

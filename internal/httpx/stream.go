@@ -21,8 +21,8 @@ import (
 
 const (
 	headerResourceURI = "MCP-Resource-Uri"
-	// headerResourceType has the type of a resource whose own type would make
-	// the reply look like JSON-RPC.
+	// headerResourceType has the type of a resource whose own type would make the reply look like
+	// JSON-RPC.
 	headerResourceType = "MCP-Resource-Type"
 
 	typeBytes = "application/octet-stream"
@@ -54,18 +54,18 @@ func (s *Server) stream(c echo.Context, request *mcp.Request) error {
 	}
 	contentHeaders(h, body)
 	streamType(h, body.MIMEType)
-	// A part can be asked for where the content has a URL, not of a POST.
+	// Ranges are only for content with a URL, not for the reply to a POST.
 	h.Set("Accept-Ranges", "none")
 	s.send(c, body)
 	return nil
 }
 
-// acceptsContent reports whether the client admits the bytes themselves: by
-// their type, or, where it does not name that, as bytes of any kind.
+// acceptsContent reports whether the client accepts the bytes: by their type or, if Accept does not
+// name that, as arbitrary bytes.
 func acceptsContent(r *http.Request, mimeType string) bool {
 	base, _, _ := strings.Cut(mimeType, ";")
 	if base == typeJSON {
-		return accepts(r, typeBytes) // that is what it is sent as
+		return accepts(r, typeBytes) // it is sent as that
 	}
 	admitted, named := preference(r, base)
 	return admitted || !named && accepts(r, typeBytes)
@@ -77,16 +77,15 @@ func (s *Server) close(content io.Closer) {
 	}
 }
 
-// headerDigest has the SHA-256 of the whole (RFC 9530): before the bytes where
-// it is known, after them where they come in chunks.
+// headerDigest has the SHA-256 of the whole (RFC 9530): before the bytes if it is known, after
+// chunked bytes otherwise.
 const headerDigest = "Repr-Digest"
 
 func digestText(sum []byte) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
 }
 
-// send writes the headers and then the bytes. It returns when all were written,
-// and aborts the connection otherwise.
+// send writes the headers and then the bytes. A failure aborts the connection.
 func (s *Server) send(c echo.Context, body *resources.Body) {
 	ctx, h := c.Request().Context(), c.Response().Header()
 	s.observer.StreamBegan()
@@ -96,8 +95,8 @@ func (s *Server) send(c echo.Context, body *resources.Body) {
 	account := resources.AccountOf(ctx)
 	defer account.Stage("send")()
 	w := &streamWriter{response: c.Response(), account: account}
-	// A write that waits for the client ends with the request, which the client
-	// can cancel from another connection.
+	// The client can cancel the request from another connection; a write that waits for the client
+	// ends then.
 	defer unblockAfter(ctx, c)()
 	status := http.StatusOK
 	if body.Part {
@@ -108,8 +107,7 @@ func (s *Server) send(c echo.Context, body *resources.Body) {
 	}
 	if err := body.WriteTo(ctx, w); err != nil {
 		s.logger.Warn("a stream was aborted", "uri", body.Found.URI, "bytes", w.written, "error", err)
-		// Returning would end the body cleanly, and the client would take what
-		// it got for the whole.
+		// Returning would end the body cleanly, and the client would mistake a part for the whole.
 		abort(c)
 	}
 	if announced {
@@ -118,8 +116,8 @@ func (s *Server) send(c echo.Context, body *resources.Body) {
 	whole = true
 }
 
-// announceDigest says where the digest will be, and reports whether it is to
-// follow the bytes. Only chunks have a place for it there.
+// announceDigest sets or announces the digest, and reports whether it has to follow the bytes, for
+// which only a chunked body has a place.
 func announceDigest(r *http.Request, h http.Header, body *resources.Body) bool {
 	switch {
 	case body.Found.Described:
@@ -136,8 +134,8 @@ func announceDigest(r *http.Request, h http.Header, body *resources.Body) bool {
 	return follows
 }
 
-// wantsDigest reports whether a client would rather have the digest than the length
-// (RFC 9530, Want-Repr-Digest): a reply that says its length has no place behind it.
+// wantsDigest reports whether a client prefers the digest to the length (RFC 9530,
+// Want-Repr-Digest): a reply with a length has no place for a digest after the bytes.
 func wantsDigest(r *http.Request) bool {
 	for member := range strings.SplitSeq(r.Header.Get("Want-Repr-Digest"), ",") {
 		algorithm, preference, _ := strings.Cut(strings.TrimSpace(member), "=")
@@ -148,19 +146,18 @@ func wantsDigest(r *http.Request) bool {
 	return false
 }
 
-// unblockAfter ends the writes of a reply, also one that waits for the client, when
-// ctx is done. The function that it returns takes that back; after it the
-// connection and the echo context, which are used for other requests then, are
-// left alone.
+// unblockAfter makes the writes of a reply fail once ctx is done, including a write that waits for
+// the client. stop undoes this; afterwards the connection and the echo context, which serve other
+// requests then, are left alone.
 func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
 	ended := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {
 		defer close(ended)
 		if conn := conns.Of(c.Request()); conn != nil {
-			_ = conn.Close() // what is written fails now, and so will what follows
+			_ = conn.Close() // this write fails now, and so do later ones
 			return
 		}
-		// A recorder of a test has no deadlines.
+		// httptest's recorder has no deadlines.
 		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Unix(1, 0))
 	})
 	return func() {
@@ -170,9 +167,9 @@ func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
 	}
 }
 
-// abort ends a reply that has begun so that no client takes what it got for
-// the whole. HTTP/1.0, which proxies still speak to servers, has no chunks: the
-// end of the connection is the end of the body, unless it is reset.
+// abort ends a reply that has begun so that no client mistakes it for the whole. HTTP/1.0, which
+// proxies still speak to servers, has no chunks: the end of the connection is the end of the body,
+// unless the connection is reset.
 func abort(c echo.Context) {
 	if conn := conns.Of(c.Request()); conn != nil && !c.Request().ProtoAtLeast(1, 1) {
 		conn.Reset()
@@ -180,11 +177,11 @@ func abort(c echo.Context) {
 	panic(http.ErrAbortHandler)
 }
 
-// ownType sends a content under its own type.
+// ownType sends content under its own type.
 func ownType(h http.Header, mimeType string) { h.Set("Content-Type", mimeType) }
 
-// streamType is ownType but for what a client would take for a message: it tells
-// errors from content by these types.
+// streamType is ownType, except for types that a client would take for a message: it tells errors
+// from content by the type.
 func streamType(h http.Header, mimeType string) {
 	ownType(h, mimeType)
 	if base, _, _ := strings.Cut(mimeType, ";"); base == typeJSON || base == typeEvents {
@@ -193,8 +190,7 @@ func streamType(h http.Header, mimeType string) {
 	}
 }
 
-// askedURI is the URI that a content was asked for with, as a header can carry
-// it, so that the client recognises it.
+// askedURI returns the requested URI as a header can carry it, so that the client recognises it.
 func askedURI(found *resources.Found) string {
 	if found.Asked == "" {
 		return found.URI
@@ -202,7 +198,7 @@ func askedURI(found *resources.Found) string {
 	return visible(found.Asked)
 }
 
-// visible percent-encodes what no URI, and no header, may have.
+// visible percent-encodes characters that no URI and no header may have.
 func visible(uri string) string {
 	var b strings.Builder
 	for i := range len(uri) {
@@ -215,7 +211,7 @@ func visible(uri string) string {
 	return b.String()
 }
 
-// contentHeaders are those of every reply with a content's bytes.
+// contentHeaders sets the headers of every reply with content.
 func contentHeaders(h http.Header, body *resources.Body) {
 	found := body.Found
 	validatorHeaders(h, found, body.ETag)
@@ -233,8 +229,8 @@ func contentHeaders(h http.Header, body *resources.Body) {
 	encodingsHeader(h, found)
 }
 
-// headerEncodings lists, percent-encoded, the encodings that files of an archive were to
-// be converted to and that are not known.
+// headerEncodings lists, percent-encoded, the unknown encodings that files of an archive were to be
+// converted to.
 const headerEncodings = "X-Repomcp-Unknown-Encodings"
 
 func encodingsHeader(h http.Header, found *resources.Found) {
@@ -248,9 +244,9 @@ func encodingsHeader(h http.Header, found *resources.Found) {
 	h.Set(headerEncodings, strings.Join(names, ", "))
 }
 
-// validatorHeaders say what a cache may do with a content. What a branch or
-// HEAD names is asked for again each time: that costs one conditional request,
-// which reads no file, and an old copy would be a wrong answer.
+// validatorHeaders tell caches how long content is valid. Content named by a branch or HEAD is
+// revalidated each time: that costs one conditional request, which reads no file, and an old copy
+// would be a wrong answer.
 func validatorHeaders(h http.Header, found *resources.Found, etag string) {
 	h.Set("ETag", entityTag(found, etag))
 	h.Set("Cache-Control", "private, no-cache")
@@ -259,7 +255,7 @@ func validatorHeaders(h http.Header, found *resources.Found, etag string) {
 	}
 }
 
-// entityTag is an ETag as it is sent.
+// entityTag returns an ETag with its quotes.
 func entityTag(found *resources.Found, etag string) string {
 	if found.Weak {
 		return `W/"` + etag + `"`
@@ -290,14 +286,14 @@ func disposition(name string) string {
 	return value
 }
 
-// streamWriter writes the body of a stream, and counts it.
+// streamWriter writes the body of a stream and counts its bytes.
 type streamWriter struct {
 	response *echo.Response
 	account  *resources.Account
 	written  int64
 }
 
-// start sends the headers at once: nothing of the body is waited for.
+// start sends the headers without waiting for the body.
 func (w *streamWriter) start(status int) error {
 	w.response.WriteHeader(status)
 	return http.NewResponseController(w.response).Flush()
@@ -315,11 +311,10 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// redirect sends a client that gets a whole content to where that is kept, if
-// it can be had there. The address is a secret for a minute: no cache may keep
-// it, and no log has it. A 302 makes a GET of a POST, where a 307 would send the
-// message to the other server. The validators of this reply would be taken for
-// those of the other.
+// redirect sends a client that wants the whole content to object storage, if the content is there.
+// The address is a secret for a minute: no cache may keep it, and no log contains it. A 302 turns a
+// POST into a GET; a 307 would send the message to the other server. Validators are left out, since
+// clients would apply them to the other server's reply.
 func redirect(c echo.Context, body *resources.Body) (done bool, err error) {
 	r, h := c.Request(), c.Response().Header()
 	if r.Method == http.MethodHead || r.Header.Get("Range") != "" || !r.ProtoAtLeast(1, 1) {

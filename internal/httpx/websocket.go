@@ -22,18 +22,18 @@ import (
 
 const (
 	socketPath = "/ws"
-	// socketProtocol is what MCP's clients name; some insist on it.
+	// socketProtocol is the subprotocol that MCP clients name; some insist on it.
 	socketProtocol = "mcp"
-	// socketPing keeps connections open through proxies, whose usual timeout is
-	// a minute, and finds clients that are gone.
+	// socketPing keeps connections open through proxies, whose usual timeout is a minute, and finds
+	// clients that are gone.
 	socketPing = 30 * time.Second
-	// socketSendBuffer is what waits in the kernel before a ping. A client that
-	// takes 10 KB/s answers one in time.
+	// socketSendBuffer bounds the bytes in the kernel that precede a ping. A client that reads 10
+	// KB/s answers a ping in time.
 	socketSendBuffer = 64 << 10
 )
 
-// websocket answers GET /ws: MCP over WebSocket, one JSON-RPC message in each
-// text frame. Host and Origin were checked in front.
+// websocket answers GET /ws: MCP over WebSocket, one JSON-RPC message in each text frame. Host and
+// Origin have been checked before.
 func (s *Server) websocket(c echo.Context) (err error) {
 	r := c.Request()
 	if r.ContentLength != 0 {
@@ -51,7 +51,7 @@ func (s *Server) websocket(c echo.Context) (err error) {
 		return refuse(c, http.StatusServiceUnavailable, "The server is about to stop. Try again in a few seconds.")
 	}
 	if conn := conns.Of(r); conn != nil {
-		conn.BoundSendBuffer(socketSendBuffer) // or a ping would come after megabytes
+		conn.BoundSendBuffer(socketSendBuffer) // or megabytes would precede a ping
 	}
 	opened := newSocket(s)
 	opened.conn, err = websocket.Accept(c.Response(), r, &websocket.AcceptOptions{
@@ -63,11 +63,11 @@ func (s *Server) websocket(c echo.Context) (err error) {
 	})
 	if err != nil {
 		s.logger.Debug("a WebSocket handshake failed", "error", err)
-		return nil // it has been replied to
+		return nil // the library has replied
 	}
 	opened.conn.SetReadLimit(maxBodyBytes)
-	defer s.letOut(c, func() { opened.refuse(errLetOut) })()
-	// The log finds the request that opened the connection.
+	defer s.endWhenRevoked(c, func() { opened.refuse(errRevoked) })()
+	// The log entry of the request that opened the connection has the same id.
 	from := append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID)))
 	opened.serve(r.Context(), s.options.MCP.Connect(address, r.Header.Get(mcp.HeaderTools)), origin(c), from)
 	return nil
@@ -80,7 +80,7 @@ type socket struct {
 	talk    *duplex.Conversation
 	streams *socketStreams
 	control controlFrames
-	closing *panics.Group // what closes the connection beside its reader
+	closing *panics.Group // goroutines that close the connection
 }
 
 func newSocket(s *Server) *socket {
@@ -91,7 +91,7 @@ func newSocket(s *Server) *socket {
 	return opened
 }
 
-// serve returns when the connection has ended and nothing runs for it any more.
+// serve returns when the connection has ended and none of its goroutines runs any more.
 func (s *socket) serve(ctx context.Context, client *mcp.Connection, of mcp.Origin, from []slog.Attr) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -104,11 +104,10 @@ func (s *socket) serve(ctx context.Context, client *mcp.Connection, of mcp.Origi
 		Logger: s.server.logger, Place: slog.String("path", socketPath), From: from,
 		Observer: s.server.observer, Transport: transportSocket, Origin: of, Stages: s.server.options.Stages,
 	}, s)
-	_ = s.talk.Serve(ctx) // the client has been told why, if it could be
+	_ = s.talk.Serve(ctx) // the client was told the cause, if possible
 }
 
-// breach is something that a client did and that the transport does not allow: how
-// the connection is closed.
+// breach is a violation of the transport's rules, with the status that closes the connection.
 type breach struct {
 	status websocket.StatusCode
 	reason string // 123 bytes at most
@@ -117,10 +116,9 @@ type breach struct {
 // Error implements error.
 func (b *breach) Error() string { return b.reason }
 
-// errLetOut says that the client may no longer be here (IANA, WebSocket Close Code Numbers).
-var errLetOut = &breach{3000, "The token is not valid any more. Connect again with another one."}
+// errRevoked closes a connection whose token was revoked (IANA, WebSocket Close Code Numbers).
+var errRevoked = &breach{3000, "The token is not valid any more. Connect again with another one."}
 
-// errBinary says that a frame was not of text.
 var errBinary = &breach{websocket.StatusUnsupportedData, "Send JSON-RPC messages in text frames."}
 
 // Read implements [duplex.Transport].
@@ -139,8 +137,8 @@ func (s *socket) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// read waits for a message, which then has readBodyTimeout to come whole. Of a
-// binary one no more is read than it takes to see that it is too long.
+// read waits for a message, which must then arrive within readBodyTimeout. It reads a binary
+// message only far enough to see that it is too long.
 func (s *socket) read(ctx context.Context) (websocket.MessageType, []byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -161,8 +159,7 @@ func (s *socket) read(ctx context.Context) (websocket.MessageType, []byte, error
 	return kind, whole, err
 }
 
-// refuse closes a connection whose client did something that the transport does
-// not allow.
+// refuse closes a connection whose client violated the rules of the transport.
 func (s *socket) refuse(err error) {
 	var b *breach
 	switch {
@@ -175,8 +172,8 @@ func (s *socket) refuse(err error) {
 	}
 }
 
-// allowControl counts a ping or pong, and closes the connection after too many. It
-// is called while something is read, and so must not wait for the client.
+// allowControl counts a ping or pong, and closes the connection after too many. It is called during
+// a read and so must not wait for the client.
 func (s *socket) allowControl() bool {
 	allowed, first := s.control.take(time.Now())
 	if first {
@@ -185,12 +182,12 @@ func (s *socket) allowControl() bool {
 	return allowed
 }
 
-// keepAlive pings, and drops a client that does not answer although its answer
-// would have been read.
+// keepAlive sends pings, and drops a client that does not answer although its answer would have
+// been read.
 func (s *socket) keepAlive(ctx context.Context) {
 	for range ticks.Every(ctx, socketPing) {
 		if s.talk.Writing() {
-			continue // what is being written has a bound
+			continue // the write in progress has a bound of its own
 		}
 		stalls := s.talk.Stalls()
 		pinging, cancel := context.WithTimeout(ctx, s.server.options.WriteTimeout)

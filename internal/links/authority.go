@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// defaultGrace is how long after its link has expired a single-use download may
-// be resumed: a break or two of a large one, not a second use tomorrow.
+// defaultGrace is how long after its link has expired a single-use download may be resumed: enough
+// for a break or two of a large one, too short for a second use tomorrow.
 const defaultGrace = 15 * time.Minute
 
 // Options of an [Authority]. Keys and Base are required.
 type Options struct {
 	Keys *Keyring
 	Base Base
-	// Nonces is where used links are remembered; without it there are no
-	// single-use links.
+	// Nonces remembers used links; without it there are no single-use links.
 	Nonces Nonces
 	// Now is the clock; nil means the machine's.
 	Now func() time.Time
@@ -26,7 +25,7 @@ type Options struct {
 // Authority makes links and checks them. Several goroutines may use it.
 type Authority struct {
 	options Options
-	grace   time.Duration // defaultGrace, but in tests
+	grace   time.Duration // defaultGrace, except in tests
 }
 
 // New makes an authority.
@@ -43,8 +42,8 @@ func New(options Options) (*Authority, error) {
 	return &Authority{options, defaultGrace}, nil
 }
 
-// Mint makes a link. The caller has checked that the principal may read the
-// resource. The errors are [ErrGrant], [ErrTooLong] and [ErrUnavailable].
+// Mint makes a link. The caller has checked that the principal may read the resource. The errors
+// are [ErrGrant], [ErrTooLong] and [ErrUnavailable].
 func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 	if g.SingleUse && a.options.Nonces == nil {
 		return "", Link{}, fmt.Errorf("%w: single use needs a record of used links", ErrGrant)
@@ -82,20 +81,18 @@ func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 // Use is a request with a token.
 type Use struct {
 	Method string
-	// Host is the one that the request was sent to, or the public URL's where a
-	// proxy hides it.
+	// Host is the host of the request, or that of the public URL if a proxy hides it.
 	Host string
-	// Principal is whose credentials the request has; "" if it has none.
+	// Principal is that of the request's credentials; "" without credentials.
 	Principal string
-	// Resume is what [SplitETag] found in If-Range of a request with Range; ""
-	// otherwise. It lets a single-use link outlive its expiry by the grace:
-	// [Authority.Redeem] must be given the same.
+	// Resume is the secret that [SplitETag] found in If-Range of a request with Range; ""
+	// otherwise. With it a single-use link outlives its expiry by the grace: [Authority.Redeem]
+	// must be given the same secret.
 	Resume string
 }
 
-// Verify checks a token. The errors are [ErrTooLong], [ErrForged], [ErrExpired]
-// and [ErrCredentials]. For a single-use link the answer is not
-// complete before [Authority.Redeem].
+// Verify checks a token. The errors are [ErrTooLong], [ErrForged], [ErrExpired] and
+// [ErrCredentials]. A single-use link also has to pass [Authority.Redeem].
 func (a *Authority) Verify(token string, use Use) (Link, error) {
 	l, err := open(token, a.options.Keys.Value().find)
 	if err != nil {

@@ -10,13 +10,12 @@ import (
 )
 
 const (
-	// maxClaimsBytes has room for the longest URI of a resource (4 KiB), and
-	// for the names beside it as they are in practice.
+	// maxClaimsBytes has room for the longest URI of a resource (4 KiB) and for names of usual
+	// length.
 	maxClaimsBytes = 5 << 10
-	// paddingBytes is the step in which the length of claims shows.
+	// paddingBytes is the granularity in which the length of claims is visible.
 	paddingBytes = 64
-	// fixedClaimsBytes come before the texts: kind, methods, flags, and issued,
-	// expires and place.
+	// fixedClaimsBytes precede the strings: kind, methods, flags, and issued, expires and place.
 	fixedClaimsBytes = 3 + 4*8
 )
 
@@ -25,8 +24,8 @@ const flagSingleUse = 1
 // errClaims refuses claims that encode did not write.
 var errClaims = errors.New("malformed claims")
 
-// encode writes claims, without the nonce: integers are big endian, texts have
-// two bytes of length before them, and zeros fill the last step.
+// encode writes claims, without the nonce: integers are big endian, strings have two bytes of
+// length before them, and zeros pad the end.
 func (l Link) encode() ([]byte, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -55,15 +54,13 @@ func (l Link) encode() ([]byte, error) {
 	return append(b, make([]byte, -len(b)&(paddingBytes-1))...), nil
 }
 
-// decodeClaims is the inverse of encode: what it accepts encodes to the same
-// bytes.
+// decodeClaims is the inverse of encode: what it accepts encodes to the same bytes.
 func decodeClaims(b []byte) (Link, error) {
 	if len(b) < fixedClaimsBytes || len(b) > maxClaimsBytes || b[2]&^flagSingleUse != 0 {
 		return Link{}, errClaims
 	}
 	issued, expires := binary.BigEndian.Uint64(b[3:]), binary.BigEndian.Uint64(b[11:])
-	// With both in the range of a signed number of nanoseconds no sum or
-	// difference of dates can wrap around.
+	// If both fit into a signed number of nanoseconds, no sum or difference of dates can overflow.
 	if issued > math.MaxInt64/uint64(time.Millisecond) || expires > math.MaxInt64/uint64(time.Second) {
 		return Link{}, errClaims
 	}

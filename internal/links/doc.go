@@ -1,6 +1,5 @@
-// Package links makes and checks signed links: addresses under which one
-// resource can be downloaded without speaking MCP. It knows neither HTTP nor
-// what a resource is.
+// Package links makes and checks signed links: URLs from which one resource can be downloaded
+// without MCP. It knows neither HTTP nor what a resource is.
 //
 // # Order of use
 //
@@ -21,58 +20,53 @@
 //
 //	version 1 | key tag 8 | nonce 16 | sealed claims | HMAC 32      (bytes)
 //
-// The HMAC-SHA-256 is over everything before it, and is looked at first. The
-// claims are the method set, the resource with its commit and options, expiry,
-// principal and the rest of [Link]; AES-256-GCM seals them, so that a bearer,
-// a log or a proxy learns nothing but when two tokens were made with the same
-// key, and their length in steps of 64 bytes. The key of that seal is derived
-// by HKDF-SHA-256 (RFC 5869) from the ring's key with the token's random nonce
-// as salt: each key seals one token, so no number of tokens wears out GCM's
-// short nonces. The key tag is derived from the key too; the id in the file is
-// not readable from it. GCM's own tag signs nothing here: it is kept since an
+// The HMAC-SHA-256 is over everything before it, and is checked first. The claims are the method
+// set, the resource with its commit and options, expiry, principal and the rest of [Link].
+// AES-256-GCM seals them, so a bearer, a log or a proxy learns only their length in steps of 64
+// bytes, and which tokens were made with the same key. The key of that seal is derived by
+// HKDF-SHA-256 (RFC 5869) from the ring's key with the token's random nonce as salt: each key seals
+// one token, so no number of tokens exhausts GCM's short nonces. The key tag is derived from the
+// key too; it does not reveal the id in the file. GCM's own tag is redundant: it is kept because an
 // AEAD without it would be a construction of our own.
 //
-// There is one token for a link: other alphabets, padding, line ends, trailing
-// bits, spare bytes and unknown versions are refused.
+// Each link has only one token: other alphabets, padding, line ends, trailing bits, spare bytes and
+// unknown versions are refused.
 //
 // # Promises
 //
-//   - What [Authority.Verify] accepts, some [Authority.Mint] with a key of the
-//     ring has made, for the same host, and has not expired.
-//   - A single-use link is redeemed at most once among all who share a
-//     [Nonces], whatever runs at once and whatever fails: when the nonces cannot
-//     be reached the answer is [ErrUnavailable], never a second download.
-//   - Removing a key ends the links that it signed, at the next Verify after the reload.
-//   - No error names a key or a part of a token.
+//   - [Authority.Verify] accepts only tokens that [Authority.Mint] made with a key of the ring, for
+//     the same host, and that have not expired.
+//   - A single-use link is redeemed at most once among all processes that share a [Nonces],
+//     whatever runs concurrently and whatever fails: if the nonces cannot be reached, the result is
+//     [ErrUnavailable], never a second download.
+//   - Removing a key invalidates the links that it signed, at the next Verify after the reload.
+//   - No error contains a key or a part of a token.
 //
 // # Single use and resuming
 //
-// The first redemption hands out a secret, which the reply carries inside its
-// entity tag ([TagETag]). Until the grace after the link's expiry is over the same
-// download may go on: a request with Range, and with If-Range of that very tag, is
-// let through ([SplitETag] finds the secret). Neither an address nor a cookie is
-// asked for, since the downloads that break are those of clients that change
-// networks; nor can a server know what of its bytes has arrived. So it counts what
-// is asked for: all continuations together get at most three times the content,
-// and each counts as a sixteenth at least.
+// The first redemption returns a secret, which the reply carries inside its entity tag ([TagETag]).
+// Until the grace after the link's expiry is over, the same download may be resumed: a request with
+// Range, and with If-Range of that very tag, is accepted ([SplitETag] finds the secret). Address
+// and cookies are not checked, since interrupted downloads are those of clients that change
+// networks; nor can a server know which bytes have arrived. So it counts the requested bytes: all
+// continuations together get at most three times the content, and each counts as a sixteenth at
+// least.
 //
-// The price: whoever has both the link and the headers of the first reply can
-// read it again up to three times until the grace is over. The link alone, as it
-// stands in a log or a history, is worth nothing once it is used. A download that
-// breaks before its headers arrived cannot go on; its client asks for a new link.
+// The price: a bearer of both the link and the headers of the first reply can read the content up
+// to three times more until the grace is over. The link alone, as it stands in a log or a history,
+// is worthless once it is used. A download that breaks before its headers arrive cannot be resumed;
+// its client asks for a new link.
 //
 // # Limits
 //
-// Links live at most [MaxLifetime] and tokens are at most [MaxTokenBytes] long,
-// so that a URL with one passes common proxies. Clocks of replicas may differ by
-// a minute. Redis must keep what it was given: with an eviction policy, or after
-// a failover that lost writes, a link can be used again until it expires. With
-// [Memory] a process redeems only the single-use links that it made itself, and
-// keeps a byte for each until it is forgotten: redeeming takes nothing from
-// others, however many there are.
+// Links live at most [MaxLifetime] and tokens are at most [MaxTokenBytes] long, so that their URLs
+// pass common proxies. Clocks of replicas may differ by a minute. Redis must keep its data: with an
+// eviction policy, or after a failover that lost writes, a link can be used again until it expires.
+// With [Memory] a process redeems only the single-use links that it made itself, and keeps a byte
+// for each until it is forgotten, so any number of redemptions leaves other links intact.
 //
 // # Decisions
 //
-// A link has the rights of its principal, as far as access rules name them. They are checked again
-// at each use, so that there is no list of revoked links.
+// A link has the rights of its principal, as far as access rules name them. The rules are checked
+// again at each use, so there is no list of revoked links.
 package links

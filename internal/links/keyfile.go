@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// minSecretBytes is the length of the hash that is keyed; less would be
-	// weaker than it (RFC 2104, section 3).
+	// minSecretBytes is the length of the keyed hash; a shorter secret would be weaker than the
+	// hash (RFC 2104, section 3).
 	minSecretBytes = 32
-	// maxSecretBytes is a bound, not advice.
+	// maxSecretBytes is a bound, not a recommendation.
 	maxSecretBytes = 1024
-	// maxKeys bounds what a verification looks through.
+	// maxKeys bounds the search of a verification.
 	maxKeys = 64
-	// minDistinctBytes tells a random secret of 32 bytes from a placeholder: a
-	// random one has fewer once in 10^30.
+	// minDistinctBytes tells a random secret of 32 bytes from a placeholder: one random secret in
+	// 10^30 has fewer.
 	minDistinctBytes = 8
-	// maxKeyID is how long the name of a key may be.
+	// maxKeyID bounds the length of a key's name.
 	maxKeyID = 64
 )
 
-// keyCharacters are those of a key's name. How many there may be is counted apart: in the
-// expression each would be a state, to be compiled whenever any command starts.
+// keyCharacters are those of a key's name. The length is checked separately: a count in the
+// expression would be compiled into as many states whenever any command starts.
 var keyCharacters = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// parseKeys reads a key file. Its errors quote nothing of a line: whoever mixes
-// up the columns must not find a secret in the log.
+// parseKeys reads a key file. Its errors quote no part of a line: mixed-up columns must not put a
+// secret into the log.
 func parseKeys(text []byte) (ring, error) {
 	var keys ring
 	for number, line := range operatorfile.Lines(text) {
@@ -75,13 +75,13 @@ func parseKey(line string) (*key, error) {
 	return newKey(fields[1], from, secret)
 }
 
-// decodeSecret takes base64 as the usual tools write it: either alphabet, with
-// padding or not.
+// decodeSecret accepts base64 as the usual tools write it: either alphabet, with or without
+// padding.
 func decodeSecret(s string) ([]byte, error) {
 	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
 	secret, err := base64.RawStdEncoding.DecodeString(s)
 	if err != nil {
-		// The error of the decoder has a position only, but it is no use here.
+		// The decoder's error has only a position, which is no use here.
 		return nil, errors.New("the third column is not base64; make one with: head -c 32 /dev/urandom | base64")
 	}
 	if len(secret) < minSecretBytes || len(secret) > maxSecretBytes {
@@ -98,8 +98,8 @@ func decodeSecret(s string) ([]byte, error) {
 	return secret, nil
 }
 
-// distinct refuses two keys of which a replica could not tell which one signs,
-// or that make a rotation none.
+// distinct refuses two keys if replicas could not tell which one signs, or if a rotation between
+// them would change nothing.
 func distinct(k, other *key) error {
 	switch {
 	case k.id == other.id:

@@ -19,7 +19,7 @@ type keyTag [8]byte
 // key is one key of a ring.
 type key struct {
 	id     string
-	from   time.Time // it signs from then on
+	from   time.Time // it signs from this date on
 	secret []byte
 	mac    []byte
 	tag    keyTag
@@ -61,22 +61,20 @@ func (r ring) signer(now time.Time) *key {
 
 // Keyring holds the keys that sign links. Several goroutines may use it.
 //
-// A key file has one key per line; empty lines and those that begin with # are
-// skipped:
+// A key file has one key per line; empty lines and those that begin with # are skipped:
 //
 //	# from when it signs    id      at least 32 random bytes in base64
 //	2026-11-01T00:00:00Z    k2611   q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA=
 //
-// The newest key whose date has come signs; all verify, also those whose date
-// is still to come. To rotate, add a key that signs from when every replica
-// will have read the file, and remove the old one when [MaxLifetime] has passed
-// after that. Removing it earlier makes its links forged at once. A line is made
-// by
+// The newest key whose date has come signs; all verify, including those whose date is still to
+// come. To rotate, add a key that signs from a time by which every replica will have read the file,
+// and remove the old one [MaxLifetime] after that. Removing it earlier invalidates its links at
+// once. A line is made by
 //
 //	echo "$(date -u +%FT%TZ) k$(date +%y%m%d) $(head -c 32 /dev/urandom | base64)"
 type Keyring struct{ *operatorfile.File[ring] }
 
-// RandomKeyring has one new key: its links die with the process.
+// RandomKeyring has one new key: its links end with the process.
 func RandomKeyring() (*Keyring, error) {
 	secret := make([]byte, minSecretBytes)
 	_, _ = rand.Read(secret) // it does not fail (crypto/rand)
@@ -96,13 +94,13 @@ func LoadKeyring(path string) (*Keyring, error) {
 	return &Keyring{file}, nil
 }
 
-// KeyInfo is what may be said of a key.
+// KeyInfo is the public part of a key.
 type KeyInfo struct {
 	ID   string
-	From time.Time // it signs from then on
+	From time.Time // it signs from this date on
 }
 
-// Keys lists the keys by the dates that they sign from, without their secrets.
+// Keys lists the keys by the dates from which they sign, without their secrets.
 func (kr *Keyring) Keys() []KeyInfo {
 	var list []KeyInfo
 	for _, k := range kr.Value() {

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// MaxLifetime bounds how long a leaked link is of use to its finder.
+	// MaxLifetime bounds how long a leaked link is useful.
 	MaxLifetime = time.Hour
 	// maxSkew is how much the clocks of replicas may differ.
 	maxSkew = time.Minute
@@ -16,7 +16,7 @@ const (
 	maxHostBytes = 253 + len(":65535")
 )
 
-// Kind is what a link was handed out as.
+// Kind is the purpose for which a link was made.
 type Kind byte
 
 // The kinds.
@@ -28,7 +28,7 @@ const (
 // Methods is a set of HTTP methods.
 type Methods byte
 
-// The methods that a link can be good for.
+// A link is valid for these methods.
 const (
 	GET Methods = 1 << iota
 	HEAD
@@ -41,31 +41,30 @@ var methodNames = map[string]Methods{"GET": GET, "HEAD": HEAD}
 // Has reports whether a method, by its name in a request, is in the set.
 func (m Methods) Has(name string) bool { return m&methodNames[name] != 0 }
 
-// Grant is what a caller of [Authority.Mint] decides.
+// Grant is the caller's part of a link.
 type Grant struct {
 	Kind    Kind
 	Methods Methods
-	// Resource is the canonical URI, with the full commit id and every option.
-	// A link must not mean something else tomorrow.
+	// Resource is the canonical URI, with the full commit id and every option: a link must always
+	// mean the same content.
 	Resource string
-	// Asked is the URI that the link was asked for with, and FileName the name that a
-	// download is saved as. The bearer may read them; they decide nothing.
+	// Asked is the URI that the client asked with, and FileName the name under which a download is
+	// saved. The bearer may read them; they decide nothing.
 	Asked    string
 	FileName string
-	// Repository is the name in Resource; "" where the resource belongs to none.
+	// Repository is the name in Resource; "" if the resource belongs to none.
 	Repository string
-	// Principal is who may read the resource, in the caller's own words; ""
-	// where nobody is asked. A request with the credentials of another one is
-	// refused; to a link without a principal no credentials mean anything. A link of kind
-	// [Download] needs the credentials of its principal. Links of kind [HTTP] need none:
-	// SEP-2166 forbids to ask for any.
+	// Principal is the id of the principal who may read the resource; "" without authentication. A
+	// request with another principal's credentials is refused; a link without a principal ignores
+	// credentials. A link of kind [Download] needs the credentials of its principal. Links of kind
+	// [HTTP] need none: SEP-2166 forbids it.
 	Principal string
-	// Reader is the id of who asked for the link, "" for anybody, and Rights is what
-	// else decides on their access, in the caller's own words. Whoever opens the
-	// resource asks again whether they may read it.
+	// Reader is the id of the client that asked for the link, "" without one, and Rights are its
+	// other rights, in the caller's encoding. They are checked again whenever the resource is
+	// opened.
 	Reader string
 	Rights string
-	// SingleUse makes the link good for one download.
+	// SingleUse makes the link valid for one download.
 	SingleUse bool
 	// Lifetime is cut to whole seconds; at most [MaxLifetime].
 	Lifetime time.Duration
@@ -74,11 +73,11 @@ type Grant struct {
 // Nonce makes a link unique.
 type Nonce [16]byte
 
-// Link is what a token says: a grant, and what Mint added.
+// Link is the content of a token: a grant, and the fields that Mint adds.
 type Link struct {
 	Grant
-	// Host is the public URL's, so that servers with the same keys do not
-	// honour each other's links.
+	// Host is the public URL's, so that servers with the same keys do not honour each other's
+	// links.
 	Host    string
 	Issued  time.Time // whole milliseconds
 	Expires time.Time // whole seconds
@@ -86,15 +85,15 @@ type Link struct {
 	// Place is where the uses of a single-use link are counted.
 	Place Place
 
-	// secret of a redemption. It follows from the key and the nonce, and is
-	// sent only to the first who redeems the link.
+	// secret is the secret of a redemption. It is derived from the key and the nonce, and is sent
+	// only to the first client that redeems the link.
 	secret [secretBytes]byte
 }
 
 // isBound reports whether the link is worthless without the credentials of its principal.
 func (g Grant) isBound() bool { return g.Kind == Download && g.Principal != "" }
 
-// check refuses with ErrGrant what no token may say.
+// check refuses invalid links with ErrGrant.
 func (l Link) check() error {
 	lifetime := l.Expires.Sub(l.Issued)
 	for _, rule := range []struct {

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Place is where the maker of a single-use link counts its uses. It is zero
-// where uses are found by the nonce.
+// Place is where the maker of a single-use link counts its uses. It is zero if uses are counted by
+// nonce.
 type Place struct {
 	Maker  uint64 // random, of one [Memory]
 	Serial uint64 // counts the links of the maker
 }
 
-// Claim names a link to those who count its uses.
+// Claim identifies a link whose uses are counted.
 type Claim struct {
 	Nonce Nonce
 	Place Place
-	// Forget is when the link may be forgotten, not earlier.
+	// Forget is the time from which the link may be forgotten.
 	Forget time.Time
 }
 
@@ -28,37 +28,33 @@ type Claim struct {
 type Nonces interface {
 	// Reserve makes room for a link that is being made.
 	Reserve(forget time.Time) (Place, error)
-	// Claim uses a link and reports true, or reports false when it is used
-	// already. At most one of any number of claims of a link reports true. After
-	// an error the link may or may not be used.
+	// Claim uses a link and reports true, or reports false if it has been used. At most one of any
+	// number of claims of a link reports true. After an error the link may or may not be used.
 	Claim(ctx context.Context, c Claim) (first bool, err error)
-	// Charge adds units, 1 at least, to what the resumes of a used link have
-	// cost, and returns the sum. It is 0 when the link is not used, to which
-	// nothing is added.
+	// Charge adds units, at least 1, to the cost of resuming a used link, and returns the sum. The
+	// sum is 0 for an unused link, which is left unchanged.
 	Charge(ctx context.Context, c Claim, units int) (sum int, err error)
-	// Used reports whether a link is used, and changes nothing.
+	// Used reports whether a link has been used, and changes nothing.
 	Used(ctx context.Context, c Claim) (bool, error)
 }
 
 const (
-	// pageLinks is how many links share a page of a [Memory], which is dropped
-	// when the last of them may be forgotten.
+	// pageLinks is how many links share a page of a [Memory]. A page is dropped when all its links
+	// may be forgotten.
 	pageLinks = 4096
-	// maxPages is 16 MiB: within five minutes as many links would have to be made as
-	// 50,000 requests per second ask for.
+	// maxPages is 16 MiB: filling it within five minutes would take 50,000 links per second.
 	maxPages = 4096
 )
 
 // errMemoryFull says that there are too many live links.
 var errMemoryFull = errors.New("too many links were made lately; use Redis, or links of a shorter life")
 
-// Memory is [Nonces] in this process. It numbers the links that it is asked to
-// reserve, and keeps one byte of each. What others have reserved it cannot know:
-// those links, such as of a process before it with the same keys, are taken for
-// used. Replicas need [Redis] instead.
+// Memory is [Nonces] in this process. It numbers the links that it reserves, and keeps one byte for
+// each. Links that it has not reserved, such as those of an earlier process with the same keys,
+// count as used. Replicas need [Redis] instead.
 type Memory struct {
 	now   func() time.Time
-	limit int // pages; tests have fewer
+	limit int // in pages; tests have fewer
 	maker uint64
 
 	mu    sync.Mutex
@@ -68,14 +64,14 @@ type Memory struct {
 
 // page has the uses of consecutive links.
 type page struct {
-	// counts are 0 for a link that is not used, else 1 and what its resumes have
-	// cost, as far as a byte can tell.
+	// counts are 0 for an unused link, else 1 and the cost of its resumes, as far as a byte can
+	// hold it.
 	counts [pageLinks]uint8
-	forget time.Time // the latest of the links
+	forget time.Time // the latest Forget of its links
 }
 
-// NewMemory makes an empty record of at most 16 million live links. When there are as
-// many no further links are made: to forget one would make it good again.
+// NewMemory makes an empty record of at most 16 million live links. A full record accepts no
+// further links: forgetting one would make it valid again.
 func NewMemory(now func() time.Time) *Memory {
 	var maker [8]byte
 	_, _ = rand.Read(maker[:]) // it does not fail (crypto/rand)
@@ -106,8 +102,7 @@ func (m *Memory) Reserve(forget time.Time) (Place, error) {
 	return place, nil
 }
 
-// expire drops the pages of which every link may be forgotten. The caller holds
-// m.mu.
+// expire drops the pages whose links may all be forgotten. The caller holds m.mu.
 func (m *Memory) expire() {
 	now := m.now()
 	for number, p := range m.pages {
@@ -117,8 +112,7 @@ func (m *Memory) expire() {
 	}
 }
 
-// count finds the byte of a link, or nil: nobody knows of its uses. The caller
-// holds m.mu.
+// count returns the byte of a link, or nil if its uses are unknown. The caller holds m.mu.
 func (m *Memory) count(c Claim) *uint8 {
 	p := m.pages[c.Place.Serial/pageLinks]
 	if c.Place.Maker != m.maker || c.Place.Serial >= m.next || p == nil {

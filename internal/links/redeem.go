@@ -12,28 +12,27 @@ import (
 
 // Redemption is a use of a single-use link.
 type Redemption struct {
-	// Secret goes into the entity tag of the reply by [TagETag]. It is "" for
-	// links that can be used again.
+	// Secret goes into the entity tag of the reply by [TagETag]. It is "" for reusable links.
 	Secret string
 }
 
 const (
-	// secretBytes of a redemption: not to be guessed within the grace, or ever.
+	// secretBytes of a redemption make it impossible to guess.
 	secretBytes = 16
 
-	// wholeUnits is what it costs to resume with a whole content; a part costs
-	// its share, 1 at least.
+	// wholeUnits is the cost of resuming with the whole content; a range costs its share, at least
+	// 1.
 	wholeUnits = 16
-	// resumeWholes bounds what all resumes of a download may ask for together.
-	// That is enough for a connection that breaks five times at even distances,
-	// and for a client that begins anew three times.
+	// resumeWholes bounds what all resumes of a download may request together. It is enough for a
+	// connection that breaks five times at equal intervals, and for a client that starts over three
+	// times.
 	resumeWholes = 3
 )
 
-// Resume is a request to go on with a download. The zero value is a first use.
+// Resume is a request that resumes a download. The zero value is a first use.
 type Resume struct {
-	Secret string // of the redemption that it goes on with
-	// Length is how many bytes are asked for of a content of Size.
+	Secret string // of the redemption that is resumed
+	// Length is how many of the Size bytes are requested.
 	Length, Size int64
 }
 
@@ -43,16 +42,14 @@ func (r Resume) units() int {
 	return int(min(max(1, math.Ceil(share*wholeUnits)), wholeUnits))
 }
 
-// Redeem uses a link that [Authority.Verify] has just accepted. Call it when
-// nothing but the client can keep the first byte from being sent, and not for
-// HEAD: a link that was looked at is not used.
+// Redeem uses a link that [Authority.Verify] has just accepted. Call it when only the client can
+// still keep the first byte from being sent, and not for HEAD, which uses nothing up.
 //
-// Without a secret it is the first use, and [ErrUsed] if there was one already.
-// With a secret it is the continuation of the use that the secret came from, and
-// [ErrUsed] when all continuations together ask for more than three times the
-// content. The other errors are [ErrExpired], and [ErrUnavailable] when that
-// cannot be found out; after that a first use may count as one, so that the
-// client may need a new link. Links for more than one use are always redeemed.
+// Without a secret it is the first use, and [ErrUsed] if there was one already. With a secret it
+// continues the use that the secret came from, and fails with [ErrUsed] when all continuations
+// together request more than three times the content. The other errors are [ErrExpired], and
+// [ErrUnavailable] if the record cannot be reached; a first use may then have been counted, so that
+// the client may need a new link. Reusable links are always redeemed.
 func (a *Authority) Redeem(ctx context.Context, l Link, r Resume) (Redemption, error) {
 	switch {
 	case !l.SingleUse:
@@ -62,7 +59,7 @@ func (a *Authority) Redeem(ctx context.Context, l Link, r Resume) (Redemption, e
 	case r.Secret != "":
 		return a.resume(ctx, l, r)
 	case !a.options.Now().Before(l.Expires):
-		// Verify may have been asked about a continuation.
+		// Verify may have been called for a continuation.
 		return Redemption{}, ErrExpired
 	}
 	first, err := a.options.Nonces.Claim(ctx, a.claim(l))
@@ -85,15 +82,15 @@ func (a *Authority) resume(ctx context.Context, l Link, r Resume) (Redemption, e
 	case err != nil:
 		return Redemption{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case sum == 0:
-		return Redemption{}, ErrUsed // the secret was sent to nobody
+		return Redemption{}, ErrUsed // the secret was never sent
 	case sum > resumeWholes*wholeUnits:
 		return Redemption{}, fmt.Errorf("%w: its download was resumed too often", ErrUsed)
 	}
 	return whole, nil
 }
 
-// Peek returns what Redeem would return for a first use, as far as that is known
-// beforehand, and uses nothing: nil, [ErrUsed] or [ErrUnavailable].
+// Peek predicts the result of Redeem for a first use, as far as that is possible, and uses nothing:
+// nil, [ErrUsed] or [ErrUnavailable].
 func (a *Authority) Peek(ctx context.Context, l Link) error {
 	switch {
 	case !l.SingleUse:
@@ -111,13 +108,13 @@ func (a *Authority) Peek(ctx context.Context, l Link) error {
 	return nil
 }
 
-// claim returns the name under which the uses of a link are counted.
+// claim returns the identity under which the uses of a link are counted.
 func (a *Authority) claim(l Link) Claim {
 	return Claim{Nonce: l.Nonce, Place: l.Place, Forget: a.forget(l.Expires)}
 }
 
-// forget returns the time from which no replica accepts a link. Another replica's clock
-// may be behind: to it the link lives longer.
+// forget returns the time from which no replica accepts a link. A replica whose clock is slow
+// accepts it longer.
 func (a *Authority) forget(expires time.Time) time.Time {
 	return expires.Add(a.grace + 2*maxSkew)
 }
@@ -126,12 +123,11 @@ func (l Link) redemption() Redemption {
 	return Redemption{Secret: base64.RawURLEncoding.EncodeToString(l.secret[:])}
 }
 
-// etagMark separates the entity tag of a content from the secret of a
-// redemption. No tag of ours has it.
+// etagMark separates the entity tag of content from the secret of a redemption. No entity tag
+// contains it.
 const etagMark = "~"
 
-// TagETag adds a redemption to the opaque part of a strong entity tag (without
-// quotes).
+// TagETag adds a redemption to the opaque part of a strong entity tag (without quotes).
 func TagETag(etag string, r Redemption) string {
 	if r.Secret == "" {
 		return etag
@@ -139,8 +135,8 @@ func TagETag(etag string, r Redemption) string {
 	return etag + etagMark + r.Secret
 }
 
-// SplitETag is the inverse of [TagETag], for the opaque part of If-Range.
-// Without a secret it returns the tag as it is.
+// SplitETag is the inverse of [TagETag], for the opaque part of If-Range. Without a secret it
+// returns the tag unchanged.
 func SplitETag(tag string) (etag, secret string) {
 	i := strings.LastIndex(tag, etagMark)
 	if i < 0 || len(tag)-i-len(etagMark) != base64.RawURLEncoding.EncodedLen(secretBytes) {

@@ -13,26 +13,23 @@ import (
 )
 
 const (
-	// redisTimeout bounds a question to Redis as a whole: a download waits for
-	// the answer.
+	// redisTimeout bounds a question to Redis as a whole: a download waits for the answer.
 	redisTimeout = 250 * time.Millisecond
-	// redisFailures in a row open the breaker: from then on requests are
-	// refused at once rather than after the timeout.
+	// redisFailures in a row open the breaker: later requests are refused at once instead of after
+	// the timeout.
 	redisFailures = 5
-	// redisPause is how long the breaker stays open before one request tries
-	// again.
+	// redisPause is how long the breaker stays open before one request tries again.
 	redisPause = 2 * time.Second
 	// redisPrefix distinguishes the keys from those of other programs.
 	redisPrefix = "repomcp:link:"
 )
 
-// Redis is [Nonces] that replicas share. When it fails, is slow or refuses,
-// every question is an error within 250 ms, and after five in a row at once,
-// for two seconds at a time: single-use links are refused, others go on.
+// Redis is [Nonces] that replicas share. When it fails, is slow or refuses, every question is an
+// error within 250 ms, and after five failures in a row at once, for two seconds at a time:
+// single-use links are refused, others still work.
 //
-// Use a database that evicts nothing (maxmemory-policy noeviction). Nobody who
-// reads it can forge a link or resume a download; whoever writes to it can make
-// used links good again.
+// Use a database that evicts nothing (maxmemory-policy noeviction). A reader of the database can
+// neither forge a link nor resume a download; a writer can make used links valid again.
 type Redis struct {
 	client  *redis.Client
 	breaker *gobreaker.CircuitBreaker[int]
@@ -44,18 +41,18 @@ type Redis struct {
 func NewRedis(url string, now func() time.Time) (*Redis, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
-		// The error of the library quotes the URL, which may hold a password.
+		// The library's error quotes the URL, which may contain a password.
 		return nil, errors.New("the Redis URL is malformed; write redis://user:password@host:6379/0, rediss:// for " +
 			"TLS, or unix:///path")
 	}
 	options.DialTimeout, options.ReadTimeout = redisTimeout, redisTimeout
 	options.WriteTimeout, options.PoolTimeout = redisTimeout, redisTimeout
 	options.ContextTimeoutEnabled = true
-	// A claim whose answer was lost must not be sent again: the second answer
-	// would be that the nonce is used.
+	// A claim whose answer was lost must not be sent again: the second answer would be that the
+	// nonce is used.
 	options.MaxRetries = -1
 	options.DialerRetries = 1
-	// Neither is of use to us, and both cost a connection a round trip.
+	// Neither is useful here, and both cost a connection a round trip.
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &Redis{client: redis.NewClient(options), breaker: newBreaker(), now: now}, nil
@@ -79,7 +76,7 @@ func (r *Redis) Reserve(time.Time) (Place, error) { return Place{}, nil }
 func (r *Redis) Claim(ctx context.Context, c Claim) (bool, error) {
 	keep := c.Forget.Sub(r.now())
 	if keep < time.Millisecond {
-		// Redis takes 0 for "for ever".
+		// Redis treats 0 as "for ever".
 		return false, nil
 	}
 	n, err := r.ask(ctx, func(ctx context.Context) (int, error) {
@@ -92,8 +89,8 @@ func (r *Redis) Claim(ctx context.Context, c Claim) (bool, error) {
 	return n == 1, err
 }
 
-// chargeScript adds to the count of a link that has one. To increment it without
-// looking would make a key that is kept for ever.
+// chargeScript adds to the count of a link that has one. An unconditional increment would make a
+// key without an expiry.
 const chargeScript = `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 return redis.call('INCRBY', KEYS[1], ARGV[1]) - 1`
 
@@ -113,9 +110,8 @@ func (r *Redis) Used(ctx context.Context, c Claim) (bool, error) {
 	return n > 0, err
 }
 
-// ask puts a question to Redis through the breaker. A client that goes away
-// meanwhile does not end it: that would say something about Redis that is not
-// true, and leave open whether a nonce is used.
+// ask puts a question to Redis through the breaker. A client's disconnection does not end it: the
+// breaker would count it as a failure of Redis, and it would leave open whether a nonce is used.
 func (r *Redis) ask(ctx context.Context, question func(context.Context) (int, error)) (int, error) {
 	n, err := r.breaker.Execute(func() (int, error) {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// tokenVersion changes with anything in this file or in claims.go.
+	// tokenVersion changes with every change of the format in this file or in claims.go.
 	tokenVersion = 4
 
 	headerBytes = 1 + len(keyTag{}) + len(Nonce{})
@@ -22,11 +22,10 @@ const (
 	maxRawBytes = headerBytes + maxClaimsBytes + sealBytes + macBytes
 )
 
-// MaxTokenBytes is the length of the longest token. Common proxies take 8 KiB
-// of request line.
+// MaxTokenBytes is the length of the longest token. Common proxies accept 8 KiB of request line.
 const MaxTokenBytes = (maxRawBytes*8 + 5) / 6
 
-// encoding refuses trailing bits; that it skips line ends is seen to by open.
+// encoding refuses trailing bits. It skips line ends, so open refuses those.
 var encoding = base64.RawURLEncoding.Strict()
 
 // seal makes the token of a link.
@@ -45,7 +44,7 @@ func (k *key) seal(l Link) (string, error) {
 	return encoding.EncodeToString(append(raw, k.sign(raw)...)), nil
 }
 
-// open is the inverse of seal, for the key that find knows by its tag.
+// open is the inverse of seal. find returns the key with a tag.
 func open(token string, find func(keyTag) *key) (Link, error) {
 	if len(token) > MaxTokenBytes {
 		return Link{}, ErrTooLong
@@ -89,7 +88,7 @@ func (k *key) sign(data []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// redemption derives what the first reply to a single-use link carries.
+// redemption derives the secret in the first reply to a single-use link.
 func (k *key) redemption(nonce Nonce) (secret [secretBytes]byte, err error) {
 	derived, err := hkdf.Key(sha256.New, k.secret, nonce[:], "repomcp link 2: redemption", secretBytes)
 	copy(secret[:], derived)

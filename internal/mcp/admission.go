@@ -23,21 +23,21 @@ type Request struct {
 	Version string
 	Stream  TransferCapability
 	Binary  TransferCapability
-	// Session is the id of the HTTP session that the request belongs to; "" in
-	// the modern era, which has none, before initialize and without HTTP.
+	// Session is the id of the HTTP session that the request belongs to. It is "" in the modern
+	// era, which has no sessions, before initialize and without HTTP.
 	Session string
-	// Address is that of the client, without a port; "" where it is not known.
-	// The clients of one address share what it may have.
+	// Address is that of the client, without a port; "" if unknown. The clients of one address
+	// share its limits.
 	Address string
-	// Mode is how the transport that the request came by can carry bytes beside the
-	// reply, and AcceptsBinary says that this request admits such a reply. Transports set
-	// both; "" is a transport that carries messages alone.
+	// Mode says how the request's transport can carry bytes beside the reply; "" is a transport
+	// that carries messages alone. AcceptsBinary says that this request admits such a reply.
+	// Transports set both.
 	Mode          binary.Mode
 	AcceptsBinary bool
 
-	connection string   // what its subscriptions belong to where there is no session
-	tools      []string // that the client has chosen; nil are all
-	begun      *Claims  // of the session that it began
+	connection string   // owner of its subscriptions where there is no session
+	tools      []string // chosen by the client; nil are all
+	begun      *Claims  // of the session that the request began
 }
 
 // The headers that admission and transports read.
@@ -49,7 +49,7 @@ const (
 	HeaderName    = mcp.HeaderName
 )
 
-// SessionState is what a request's session header turned out to be.
+// SessionState is the result of looking up a request's session header.
 type SessionState int
 
 // The states.
@@ -59,8 +59,8 @@ const (
 	SessionUnknown
 )
 
-// headers returns the value of a header, or "". It is nil for messages that came
-// without: what headers would say is then not asked for.
+// headers returns the value of a header, or "". It is nil for messages without headers; the rules
+// about headers are then skipped.
 type headers func(name string) string
 
 func (h headers) get(name string) string {
@@ -70,10 +70,9 @@ func (h headers) get(name string) string {
 	return h(name)
 }
 
-// Admit decides the era of a message that came over HTTP and applies the rules of
-// its transport: versions, required headers, sessions. The rules for
-// resources/stream are by construction those of every other method. header
-// returns a header's value, or "". A session is one of the context's principal.
+// Admit decides the era of a message that came over HTTP and applies the rules of its transport:
+// versions, required headers, sessions. resources/stream has the same rules as every other method.
+// header returns a header's value, or "". A session belongs to the context's principal.
 func (s *Server) Admit(
 	ctx context.Context, message Message, header func(string) string,
 ) (*Request, SessionState, *Error) {
@@ -82,8 +81,8 @@ func (s *Server) Admit(
 	return r, state, r.About(failure)
 }
 
-// admit applies the rules of both eras to a message. session finds the session
-// that one of the older era belongs to.
+// admit applies the rules of both eras to a message. session looks up the session of a message of
+// the older era.
 func (s *Server) admit(r *Request, header headers, session func() (SessionState, *Error)) (SessionState, *Error) {
 	if r.Era = eraOf(r.Message, header); r.Era == ModernEra {
 		r.Version = cmp.Or(r.Params.Version, header.get(HeaderVersion))
@@ -100,10 +99,9 @@ func (s *Server) admit(r *Request, header headers, session func() (SessionState,
 	return SessionPresent, s.checkName(r)
 }
 
-// eraOf decides the generation of a message. A version that is none of those with
-// sessions belongs to the one without them, in which each message names its version:
-// one that is not known is answered with those that are. A session's version is
-// negotiated by initialize, whatever its header says.
+// eraOf decides the era of a message. Every version without sessions belongs to the modern era, in
+// which each message names its version: an unknown one is answered with the supported ones. The
+// version of a session is negotiated by initialize, whatever its header says.
 func eraOf(message Message, header headers) Era {
 	_, named := message.Params.meta[mcp.MetaKeyProtocolVersion]
 	version, stated := message.Params.Version, header.get(HeaderVersion)
@@ -151,7 +149,7 @@ func (r *Request) About(failure *Error) *Error {
 	return failure.With(paramURI, uri)
 }
 
-// AdmitBatched says why a request cannot be part of a batch, or nil.
+// AdmitBatched returns why a request cannot be part of a batch, or nil.
 func (r *Request) AdmitBatched() *Error {
 	switch {
 	case r.Era == ModernEra || !allowsBatch(r.Version):
@@ -163,18 +161,16 @@ func (r *Request) AdmitBatched() *Error {
 	return nil
 }
 
-// IsListen reports whether the request is a stream of notifications, which
-// lasts until it is cancelled.
+// IsListen reports whether the request is a stream of notifications, which lasts until it is
+// cancelled.
 func (r *Request) IsListen() bool { return r.Era == ModernEra && r.Method == MethodListen }
 
-// exactParams are the params that are read here and, by a reader that takes
-// upper and lower case for the same, in mcp-go. Another spelling would say one
-// thing to the one and another thing to the other.
+// exactParams are params that are read here and also by mcp-go, which ignores the case of letters.
+// The two readers would disagree about another spelling.
 var exactParams = []string{paramMeta, paramURI, paramVersion, paramCapabilities}
 
-// keptParams bound the params of methods, in bytes, that may be kept for as long
-// as a connection lasts: the client's description, which usually has a few
-// hundred bytes, and the URIs that one stream watches.
+// keptParams bound the params, in bytes, that are kept as long as a connection lasts: the client's
+// description, usually a few hundred bytes, and the URIs that one stream watches.
 var keptParams = map[string]struct {
 	most   int
 	advice string
@@ -183,16 +179,15 @@ var keptParams = map[string]struct {
 	MethodListen:     {128 << 10, "Split the subscription into several."},
 }
 
-// methodsOfURI are, by era, the methods about the resource that params.uri
-// names. 2026-07-28 has no methods to subscribe: there they are unknown, with
-// whatever params.
+// methodsOfURI are, by era, the methods about the resource that params.uri names. 2026-07-28 has no
+// methods to subscribe; there they are unknown, whatever their params.
 var methodsOfURI = map[Era][]string{
 	SessionEra: {MethodStream, MethodRead, MethodSubscribe, MethodUnsubscribe},
 	ModernEra:  {MethodStream, MethodRead},
 }
 
-// checkParams applies the rules for params that methods share, so that the
-// same mistake gets the same answer whoever serves the method.
+// checkParams applies the rules for params that methods share, so that the same mistake gets the
+// same answer in every method.
 func checkParams(message Message, era Era) *Error {
 	if !message.IsRequest() {
 		return nil
@@ -224,10 +219,9 @@ func checkParams(message Message, era Era) *Error {
 	return nil
 }
 
-// allowsBatch reports whether a version of the protocol has batches: 2025-03-26
-// does, which a client that names no version is taken for, and 2024-11-05, whose
-// messages are those of JSON-RPC 2.0 without an exception. 2025-06-18 removed
-// them.
+// allowsBatch reports whether a version of the protocol has batches: 2025-03-26, which is assumed
+// for a client that names no version, and 2024-11-05, which uses JSON-RPC 2.0 without exceptions.
+// 2025-06-18 removed batches.
 func allowsBatch(version string) bool {
 	return version == "" || version == mcp.ProtocolVersion20241105 || version == mcp.ProtocolVersion20250326
 }
@@ -244,8 +238,7 @@ func checkVersion(version string) *Error {
 	}
 }
 
-// checkModern applies the rules of 2026-07-28, in the order in which mcp-go
-// applies them.
+// checkModern applies the rules of 2026-07-28, in the same order as mcp-go.
 func checkModern(message Message, header headers) *Error {
 	if header == nil {
 		return checkModernBody(message)
@@ -266,13 +259,13 @@ func checkModern(message Message, header headers) *Error {
 	return checkStandardHeaders(message, header)
 }
 
-// unversioned refuses a message that names no version, or something else.
+// unversioned refuses a message without a version, or with one that is no string.
 func unversioned() *Error {
 	return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyProtocolVersion + " of params._meta is " +
 		"required, and must be a string."}
 }
 
-// checkModernBody applies those of the rules that are not about headers.
+// checkModernBody applies the rules that are not about headers.
 func checkModernBody(message Message) *Error {
 	if message.Params.Version == "" {
 		return unversioned()
@@ -289,7 +282,7 @@ func checkModernBody(message Message) *Error {
 	return checkMeta(message.Params)
 }
 
-// checkMeta applies the rules for what each request of 2026-07-28 has in _meta.
+// checkMeta applies the rules for _meta in requests of 2026-07-28.
 func checkMeta(params Params) *Error {
 	if capabilities := params.Capabilities; len(capabilities) == 0 || capabilities[0] != '{' {
 		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyClientCapabilities + " of " +

@@ -12,9 +12,9 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// ExtensionBinary is the identifier of an extension of the RFC: unknown sizes, flow
-// control, ends and aborts. A client that declares it gets these; one that declares
-// binaryTransfer alone is sent what the RFC has, and nothing else.
+// ExtensionBinary is the identifier of an extension of the RFC: unknown sizes, flow control, ends
+// and aborts. A client has to declare it; one that declares binaryTransfer alone gets what the RFC
+// defines, and nothing else.
 const ExtensionBinary = resources.MetaPrefix + "binary-transfer"
 
 // binaryCapability is the server's capability binaryTransfer.
@@ -24,8 +24,8 @@ type binaryCapability struct {
 	Modes     []binary.Mode `json:"supportedModes"`
 }
 
-// binaryCapability for a client that came so: nil where no bytes can come beside
-// messages.
+// binaryCapability returns the capability for the transport of a request; nil if the transport
+// cannot carry bytes beside messages.
 func (s *Server) binaryCapability(r *Request) *binaryCapability {
 	if r.Mode == "" {
 		return nil
@@ -36,8 +36,8 @@ func (s *Server) binaryCapability(r *Request) *binaryCapability {
 // foreignMode is a preferred mode that no transport has.
 const foreignMode binary.Mode = "?"
 
-// parseBinaryCapability reads binaryTransfer from raw client capabilities. Without
-// supported being true it is not declared.
+// parseBinaryCapability reads binaryTransfer from raw client capabilities. It is only declared if
+// supported is true.
 func parseBinaryCapability(capabilities json.RawMessage) TransferCapability {
 	settings := declared(capabilities, paramBinary, ExtensionBinary)
 	if string(settings["supported"]) != "true" {
@@ -62,7 +62,7 @@ const (
 	transferBinary = "binary"
 )
 
-// asksBinary reports whether a request wants bytes beside its reply.
+// asksBinary reports whether a request asks for bytes beside its reply.
 func (r *Request) asksBinary() (bool, *Error) {
 	raw, ok := r.Params.members[paramTransfer]
 	if !ok || r.Method != MethodRead && r.Method != MethodToolsCall {
@@ -78,9 +78,9 @@ func (r *Request) asksBinary() (bool, *Error) {
 	}
 }
 
-// takesBinary reports whether both sides have declared that the reply may have bytes
-// beside it, and the transport can carry them. To the RFC the declaration is enough; a
-// client of the extension admits each such reply.
+// takesBinary reports whether the reply may have bytes beside it: both sides have declared it, and
+// the transport can carry them. The RFC asks for no more; a client of the extension also admits
+// each such reply.
 func (r *Request) takesBinary() bool {
 	return r.Binary.Declared && (r.AcceptsBinary || !r.Binary.Extended) && r.Mode != "" &&
 		(r.Binary.Preferred == "" || r.Binary.Preferred == r.Mode)
@@ -88,12 +88,12 @@ func (r *Request) takesBinary() bool {
 
 // streams reports whether the reply may have bytes beside it.
 func (r *Request) streams() bool {
-	asked, _ := r.asksBinary() // what is no answer to that is refused later
+	asked, _ := r.asksBinary() // invalid values are refused later
 	return asked && r.takesBinary()
 }
 
-// attachments is the room that the reply has for bytes beside it: nil unless the
-// request asks for it, both sides have declared it, and the transport can.
+// attachments returns room for bytes beside the reply; nil unless the request asks for it, both
+// sides have declared it, and the transport supports it.
 func (s *Server) attachments(r *Request) (*attachments.List, *Error) {
 	asked, failure := r.asksBinary()
 	switch {
@@ -111,18 +111,18 @@ func (s *Server) attachments(r *Request) (*attachments.List, *Error) {
 	return attachments.New(limit, !r.Binary.Extended), nil
 }
 
-// The notifications of a pipe, whose chunks have no room for what they say.
+// Notifications replace the ends of streams on a pipe, whose chunks have no room for metadata.
 const (
 	methodBinaryEnd     = "notifications/binary/end"
 	methodBinaryAborted = "notifications/binary/aborted"
 )
 
-// BinaryEnd is the notification of what a stream has turned out to be.
+// BinaryEnd encodes the notification that a stream has ended, with its size and digest.
 func BinaryEnd(whole binary.Ref) []byte {
 	return binaryNotification(methodBinaryEnd, whole)
 }
 
-// BinaryAborted is the notification of why a stream was aborted.
+// BinaryAborted encodes the notification that a stream was aborted, with the reason.
 func BinaryAborted(id binary.StreamID, words string) []byte {
 	return binaryNotification(methodBinaryAborted, map[string]any{"streamId": id, "message": words})
 }
@@ -130,7 +130,7 @@ func BinaryAborted(id binary.StreamID, words string) []byte {
 func binaryNotification(method string, params any) []byte {
 	message, err := json.Marshal(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "method": method, "params": params})
 	if err != nil {
-		panic(err) // there is nothing in it that could not be written
+		panic(err) // it contains only strings and numbers
 	}
 	return message
 }
@@ -149,8 +149,8 @@ type binaryContents struct {
 	BinaryRef binary.Ref     `json:"binaryRef"`
 }
 
-// readBinary answers resources/read with a name for the bytes. Texts come as bytes
-// as well: nothing is read in order to tell them apart.
+// readBinary answers resources/read with a reference to the bytes. Text comes as bytes as well:
+// telling it from binary content would need a read of the content.
 func (s *Server) readBinary(ctx context.Context, r *Request, beside *attachments.List) (any, *Error) {
 	found, err := s.resources.FindPage(ctx, r.Params.URI)
 	if err != nil {

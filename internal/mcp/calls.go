@@ -7,23 +7,22 @@ import (
 	"sync"
 )
 
-// ErrCancelled is the cause of the end of a request that its client cancelled.
+// ErrCancelled ends the context of a request that its client cancelled.
 var ErrCancelled = errors.New("the client cancelled the request")
 
-// calls are the requests in flight that notifications/cancelled can end. A
-// client may use an id twice at the same time, and then cancels both.
+// calls are the requests in flight that notifications/cancelled can end. A client may use an id
+// twice at the same time; a cancellation then cancels both.
 type calls struct {
 	mu      sync.Mutex
 	running map[callKey][]*context.CancelCauseFunc
 }
 
-// callKey names a request: ids are those of a session.
+// callKey identifies a request: ids are unique within a session.
 type callKey struct{ session, id string }
 
-// Begin makes a request that came over HTTP known, so that its client can cancel
-// it on this server; end has to be called. The context then ends with
-// [ErrCancelled]. Requests of 2026-07-28 have no session: closing the connection
-// cancels them.
+// Begin registers a request that came over HTTP, so that its client can cancel it on this server;
+// end has to be called. A cancelled context has the cause [ErrCancelled]. Requests of 2026-07-28
+// have no session: closing the connection cancels them.
 func (s *Server) Begin(ctx context.Context, r *Request) (_ context.Context, end func()) {
 	if r.Session == "" || !r.IsRequest() {
 		return ctx, func() {}
@@ -37,8 +36,8 @@ func (s *Server) Begin(ctx context.Context, r *Request) (_ context.Context, end 
 	}
 }
 
-// Notified takes a notification or a reply that came over HTTP. All but a
-// cancellation mean nothing here: this server asks its clients for nothing.
+// Notified takes a notification or a reply that came over HTTP. It ignores all but cancellations:
+// this server sends its clients no requests.
 func (s *Server) Notified(r *Request) {
 	if r.Method != MethodCancelled || r.Session == "" {
 		return
@@ -48,7 +47,7 @@ func (s *Server) Notified(r *Request) {
 	}
 }
 
-// cancelledID reads which request a notifications/cancelled is about.
+// cancelledID returns the id of the request that a notifications/cancelled is about.
 func (p Params) cancelledID() (id string, ok bool) {
 	canonical, ok := canonicalID(p.members[paramCancelled])
 	return string(canonical), ok

@@ -46,7 +46,7 @@ func (c completions) repositories(context.Context, question) (answer, error) {
 	return answer{values: c.view.Names()}, nil
 }
 
-// tipsOf the repository that was filled in before.
+// tipsOf returns the repository that was filled in before, and its refs.
 func (c completions) tipsOf(q question) (*repos.Repository, *git.Tips, error) {
 	repository, err := c.view.Known(q.known["repo"])
 	if err != nil {
@@ -56,7 +56,7 @@ func (c completions) tipsOf(q question) (*repos.Repository, *git.Tips, error) {
 	return repository, tips, err
 }
 
-// named are names of refs of the repository.
+// named returns a source of names of refs.
 func (c completions) named(of func(*git.Tips) []string) source {
 	return func(_ context.Context, q question) (answer, error) {
 		_, tips, err := c.tipsOf(q)
@@ -67,7 +67,7 @@ func (c completions) named(of func(*git.Tips) []string) source {
 	}
 }
 
-// branchesOf a repository by their short names, the default branch first.
+// branchesOf returns the branches of a repository by their short names, the default branch first.
 func branchesOf(tips *git.Tips) []string {
 	names := namesBelow(tips, "refs/heads/")
 	if at := slices.Index(names, tips.DefaultBranch()); at > 0 {
@@ -88,9 +88,9 @@ func namesBelow(tips *git.Tips, prefix string) []string {
 	return names
 }
 
-// revisions are whatever an archive can be of: HEAD, branches, tags, and commit
-// ids when the beginning of one is typed. A branch with the name of a tag is
-// given in full, for the name alone means the tag.
+// revisions completes everything that an archive can be made of: HEAD, branches, tags, and commit
+// ids once their beginning is typed. A branch with the name of a tag is given in full, since the
+// short name means the tag.
 func (c completions) revisions(ctx context.Context, q question) (answer, error) {
 	_, tips, err := c.tipsOf(q)
 	if err != nil {
@@ -113,15 +113,15 @@ func (c completions) revisions(ctx context.Context, q question) (answer, error) 
 	if isHexPrefix(q.typed) {
 		ids, err := c.shortIDs(ctx, q)
 		if err != nil {
-			return found, nil // the names are known all the same
+			return found, nil // the names are known nevertheless
 		}
 		found.values, found.cut = append(found.values, ids.values...), ids.cut
 	}
 	return found, nil
 }
 
-// paths goes folder by folder; a folder's name ends in a slash, so that the next
-// completion is of what is in it.
+// paths completes folder by folder. A folder's name ends in a slash, so the next completion lists
+// its contents.
 func (c completions) paths(ctx context.Context, q question) (answer, error) {
 	return c.entries(ctx, q, func(entry git.TreeEntry) bool {
 		return !q.archive || !strings.ContainsAny(entry.Name, `*?[\`) && entry.Name[0] != ':' // would be a pattern
@@ -132,7 +132,7 @@ func (c completions) folders(ctx context.Context, q question) (answer, error) {
 	return c.entries(ctx, q, func(entry git.TreeEntry) bool { return entry.Mode.IsDir() })
 }
 
-// revisionOf the path that is asked for, by the variables that were filled in.
+// revisionOf returns the revision of the requested path, from the variables that were filled in.
 func revisionOf(known map[string]string) string {
 	for _, variable := range []struct{ name, prefix string }{
 		{"branch", "refs/heads/"}, {"tag", "refs/tags/"}, {"sha", ""}, {"ref", ""}, {"head", ""},
@@ -144,7 +144,7 @@ func revisionOf(known map[string]string) string {
 	return "HEAD"
 }
 
-// entries of the folder that is typed already.
+// entries returns the entries of the folder that is already typed.
 func (c completions) entries(
 	ctx context.Context, q question, wanted func(git.TreeEntry) bool,
 ) (found answer, err error) {
@@ -156,7 +156,7 @@ func (c completions) entries(
 	if err != nil {
 		return answer{}, err
 	}
-	defer func() { _ = snapshot.Close() }() // only read from
+	defer func() { _ = snapshot.Close() }() // it was only read
 	commit, err := snapshot.Resolve(ctx, revisionOf(q.known))
 	if err != nil {
 		return answer{}, err
@@ -183,7 +183,7 @@ func (c completions) entries(
 	return completeLast(folder, last, names), nil
 }
 
-// completeLast completes the last part of what is typed by one of the words.
+// completeLast completes the last part of the typed string with one of the words.
 func completeLast(head, last string, words []string) answer {
 	found := answer{ranked: true}
 	if presentable(head) {
@@ -194,7 +194,7 @@ func completeLast(head, last string, words []string) answer {
 	return found
 }
 
-// prefixes are the folders that people put an archive into.
+// prefixes suggests folders for an archive's content.
 func prefixes(_ context.Context, q question) (answer, error) {
 	if q.known["repo"] == "" {
 		return answer{}, nil
@@ -211,8 +211,7 @@ func prefixes(_ context.Context, q question) (answer, error) {
 // qualifiers are those of search_code.
 var qualifiers = []string{"repo:", "path:", "filename:", "extension:", "language:"}
 
-// queries completes the last word of a search: its qualifier, or the repository
-// after repo:.
+// queries completes the last word of a search: its qualifier, or the repository after repo:.
 func (c completions) queries(_ context.Context, q question) (answer, error) {
 	at := strings.LastIndexByte(q.typed, ' ') + 1
 	head, word := q.typed[:at], q.typed[at:]

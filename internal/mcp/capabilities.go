@@ -11,13 +11,13 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// ExtensionStream is the identifier under which resources/stream is declared
-// among the extensions (SEP-2133), where typed clients keep it.
+// ExtensionStream is the identifier of resources/stream among the extensions (SEP-2133), where
+// typed clients keep it.
 const ExtensionStream = resources.MetaPrefix + "resource-stream"
 
 // capabilities are the server's.
 type capabilities struct {
-	BinaryTransfer *binaryCapability    `json:"binaryTransfer,omitempty"` // where the RFC puts it
+	BinaryTransfer *binaryCapability    `json:"binaryTransfer,omitempty"` // the place that the RFC defines
 	Completions    struct{}             `json:"completions"`
 	Extensions     map[string]any       `json:"extensions,omitempty"`
 	Prompts        struct{}             `json:"prompts"`
@@ -27,7 +27,7 @@ type capabilities struct {
 
 type resourceCapabilities struct {
 	ListChanged bool `json:"listChanged"`
-	Stream      bool `json:"stream,omitempty"` // where SEP-2532 puts it
+	Stream      bool `json:"stream,omitempty"` // the place that SEP-2532 defines
 	Subscribe   bool `json:"subscribe"`
 }
 
@@ -37,8 +37,8 @@ type streamExtension struct {
 	Modes  []Delivery `json:"modes"`
 }
 
-// capabilities for a client that came so: resources/stream and binary transfer are
-// left out where they cannot deliver.
+// capabilities omits resources/stream and binary transfer where the request's transport cannot
+// deliver them.
 func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
 	c := capabilities{
 		Resources:  resourceCapabilities{ListChanged: true, Subscribe: true},
@@ -57,7 +57,7 @@ func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
 // initialize answers the request that begins a session.
 func (s *Server) initialize(ctx context.Context, r *Request, params mcp.InitializeParams) (any, *Error) {
 	claims := Claims{
-		// What names no version is served the latest, as what names an unknown one.
+		// A client without a version gets the latest one, as does a client with an unknown version.
 		Version: mcp.NegotiateLegacyVersion(cmp.Or(params.ProtocolVersion, mcp.LATEST_LEGACY_PROTOCOL_VERSION)),
 		Stream:  parseStreamCapability(r.Params.members[paramCapabilities]),
 		Binary:  parseBinaryCapability(r.Params.members[paramCapabilities]),
@@ -69,7 +69,7 @@ func (s *Server) initialize(ctx context.Context, r *Request, params mcp.Initiali
 	}, nil
 }
 
-// discover answers server/discover, which the modern era has instead.
+// discover answers server/discover, the modern era's replacement for initialize.
 func (s *Server) discover(ctx context.Context, r *Request, _ struct{}) (any, *Error) {
 	return members{
 		"supportedVersions": Versions(), "capabilities": s.capabilities(ctx, r), "instructions": s.instructions(),
@@ -80,21 +80,20 @@ func (s *Server) discover(ctx context.Context, r *Request, _ struct{}) (any, *Er
 // binaryTransfer of the Binary Transfer RFC.
 type TransferCapability struct {
 	Declared bool `json:"d,omitempty"`
-	// Preferred is the only mode of binaryTransfer that the client wants; "" leaves it
-	// to the transport.
+	// Preferred is the only mode of binaryTransfer that the client wants; "" leaves it to the
+	// transport.
 	Preferred binary.Mode `json:"p,omitempty"`
-	// Extended says that the client knows of binary transfer what this server's extension
-	// has beyond the RFC: see [ExtensionBinary].
+	// Extended says that the client supports this server's extension of binary transfer: see
+	// [ExtensionBinary].
 	Extended bool `json:"e,omitempty"`
-	// MaxSize is the largest stream in bytes that the client accepts; 0 means
-	// any.
+	// MaxSize is the largest stream in bytes that the client accepts; 0 means any.
 	MaxSize int64 `json:"m,omitempty"`
-	// BadSize says that the size is there and is none. Streams are then refused: a
-	// limit that cannot be read must not be taken for none.
+	// BadSize says that the size is present but invalid. Streams are then refused: an unreadable
+	// limit must not be treated as no limit.
 	BadSize bool `json:"b,omitempty"`
 }
 
-// The members of the capabilities that have the largest stream.
+// These members of capabilities have the size of the largest stream.
 const (
 	maxStreamSize = "maxStreamSize"
 	maxBinarySize = "maxBinarySize"
@@ -108,15 +107,15 @@ func parseStreamCapability(capabilities json.RawMessage) (c TransferCapability) 
 	return c
 }
 
-// badSize refuses what a client that declared no size with its capability asks for.
+// badSize refuses a stream to a client whose declared size is invalid.
 func badSize(capability, member string) *Error {
 	return &Error{Reason: ReasonParams, Message: "The " + member + " of the client capability " + capability +
 		" must be a number of bytes, 1 or more. Leave it out to accept any size."}
 }
 
-// declared are the settings of a capability of a draft, or nil where it is not
-// declared: mcp-go's type for capabilities drops it. Typed clients can only send it
-// among experimental capabilities or extensions, so it is looked for there as well.
+// declared returns the settings of a draft's capability, or nil if it is not declared. mcp-go's
+// type for capabilities drops unknown members. Typed clients can only send it among experimental
+// capabilities or extensions, so these are searched as well.
 func declared(capabilities json.RawMessage, name, extension string) map[string]json.RawMessage {
 	all := object(capabilities)
 	for _, raw := range []json.RawMessage{
@@ -129,8 +128,8 @@ func declared(capabilities json.RawMessage, name, extension string) map[string]j
 	return nil
 }
 
-// declaredSize reads a number of bytes, 1 or more, among settings: 0 where there is
-// none or it is beyond all, and bad where it is no such number.
+// declaredSize reads a number of bytes, 1 or more, from settings: 0 if it is missing or larger than
+// any stream; bad reports any other value.
 func declaredSize(settings map[string]json.RawMessage, name string) (size int64, bad bool) {
 	raw, ok := settings[name]
 	if !ok {

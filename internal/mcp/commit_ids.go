@@ -14,19 +14,19 @@ import (
 const (
 	// maxSeeds bounds the tips of branches and tags whose ids are offered.
 	maxSeeds = 200
-	// maxRecent bounds the commits that are looked at.
+	// maxRecent bounds the commits of one search.
 	maxRecent = 400
-	// minResolved is from how many digits on all commits are looked at.
+	// minResolved is the number of digits from which on all commits are searched.
 	minResolved = 4
 )
 
-// isHexPrefix reports whether a text can be the beginning of a commit id.
+// isHexPrefix reports whether a string can be the beginning of a commit id.
 func isHexPrefix(typed string) bool {
 	return typed != "" && len(typed) <= 2*len(git.ID{}) && strings.Trim(typed, "0123456789abcdef") == ""
 }
 
-// shortIDs are abbreviated ids of recent commits, the newest first, that no
-// other object's id begins with.
+// shortIDs are abbreviated ids of recent commits, the newest first, that no other object's id
+// begins with.
 func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 	repository, tips, err := c.tipsOf(q)
 	if err != nil || q.typed != "" && !isHexPrefix(q.typed) {
@@ -36,7 +36,7 @@ func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	defer func() { _ = snapshot.Close() }() // only read from
+	defer func() { _ = snapshot.Close() }() // it was only read
 	found := answer{ranked: true, cut: true}
 	var fitting []git.ID
 	if len(q.typed) >= minResolved {
@@ -64,8 +64,8 @@ func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 	return found, nil
 }
 
-// resolved are the served commits whose ids begin with the digits; cut says that not all of
-// the history was gone through.
+// resolved returns the served commits whose ids begin with the digits; cut reports that not all of
+// the history was searched.
 func resolved(ctx context.Context, snapshot *git.Snapshot, digits string) (ids []git.ID, cut bool) {
 	commit, err := snapshot.Resolve(ctx, digits)
 	var ambiguous *git.AmbiguousError
@@ -79,8 +79,7 @@ func resolved(ctx context.Context, snapshot *git.Snapshot, digits string) (ids [
 	}
 }
 
-// recentCommits walks from the tips to older commits, and says whether there are
-// more.
+// recentCommits walks from the tips to older commits; more reports that it did not reach the end.
 func recentCommits(ctx context.Context, snapshot *git.Snapshot, tips *git.Tips) (ids []git.ID, more bool) {
 	seen := make(map[git.ID]bool)
 	var queue newest.Queue[git.Commit]
@@ -90,7 +89,8 @@ func recentCommits(ctx context.Context, snapshot *git.Snapshot, tips *git.Tips) 
 		}
 		seen[id] = true
 		if commit, err := snapshot.Commit(id); err == nil {
-			// Of commits of one second the order is that of their ids, wherever they are found.
+			// Commits of the same second are ordered by id, so the order does not depend on the
+			// walk.
 			queue.PushRanked(uint64(commit.Committer.When().Unix()), ^binary.BigEndian.Uint64(id[:]), commit)
 		}
 	}

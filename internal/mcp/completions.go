@@ -18,31 +18,31 @@ import (
 const (
 	// maxCompletions is the bound of the specification.
 	maxCompletions = 100
-	// maxCompletionSteps bounds the history that one completion goes through, as
-	// [git.WithSteps] counts it: about ten milliseconds of work, for it is asked for at each
-	// key that is pressed. On a busy server it takes longer and finds the same.
+	// maxCompletionSteps bounds the history that one completion walks, as [git.WithSteps] counts
+	// it: about ten milliseconds of work, since clients ask at every keystroke. It bounds steps and
+	// not time, so a busy server takes longer and finds the same.
 	maxCompletionSteps = 100_000
 )
 
-// completions answers completion/complete for the variables of the templates
-// and the arguments of prompts. Names decide: an argument that is called as a
-// variable is completed as that. It never walks the root.
+// completions answers completion/complete for the variables of the templates and the arguments of
+// prompts. An argument with the name of a variable is completed like the variable. Completions
+// never walk the root.
 type completions struct{ view repos.View }
 
-// question is one completion that is asked for.
+// question is one completion request.
 type question struct {
 	variable string
 	typed    string
-	known    map[string]string // variables that were filled in before
+	known    map[string]string // filled in before
 	archive  bool              // paths are pathspecs of an archive
 }
 
-// answer are the candidates in the order of their worth.
+// answer has the candidates in order of relevance.
 type answer struct {
 	values []string
-	// cut says that there may be more than were looked at.
+	// cut says that not all candidates were looked at.
 	cut bool
-	// ranked says that values fit what was typed, in the right order.
+	// ranked says that values match the typed string and are in the right order.
 	ranked bool
 }
 
@@ -70,7 +70,7 @@ func (s *Server) complete(ctx context.Context, _ *Request, params completeParams
 	return &mcp.CompleteResult{Completion: c.complete(ctx, q)}, nil
 }
 
-// checkReference refuses to complete what no prompt and no template has.
+// checkReference refuses a variable or argument that no template and no prompt has.
 func (s *Server) checkReference(params completeParams) *Error {
 	name := params.Argument.Name
 	switch params.Ref.Type {
@@ -102,8 +102,8 @@ func (c completions) complete(ctx context.Context, q question) mcp.Completion {
 	}
 	found, err := source(git.WithSteps(ctx, maxCompletionSteps), q)
 	if err != nil {
-		// What cannot be found has no candidates; which of the two it is must
-		// not be told apart.
+		// A repository that is missing and one that the client may not read must look the same:
+		// both have no candidates.
 		found = answer{}
 	}
 	values := found.values
@@ -115,13 +115,13 @@ func (c completions) complete(ctx context.Context, q question) mcp.Completion {
 		completion.Values, completion.HasMore = values[:maxCompletions], true
 	}
 	if found.cut {
-		completion.Total, completion.HasMore = 0, true // nobody knows how many
+		completion.Total, completion.HasMore = 0, true // the total is unknown
 	}
 	return completion
 }
 
-// rank keeps what has the typed text in it: first what begins with it, then
-// what has a part that does, then the others. Upper and lower case are the same.
+// rank keeps candidates that contain the typed string: first those that begin with it, then those
+// with a part that does, then the others. It ignores case.
 func rank(candidates []string, typed string) []string {
 	const classes = 3
 	typed = strings.ToLower(typed)
@@ -134,7 +134,7 @@ func rank(candidates []string, typed string) []string {
 	return append(append(ranked[0], ranked[1]...), ranked[2]...)
 }
 
-// match tells how well a candidate fits: 0 is best, 3 not at all.
+// match returns how well a candidate matches: 0 is best, 3 is no match.
 func match(candidate, typed string) int {
 	begins := func(separator string) bool { return strings.Contains(candidate, separator+typed) }
 	switch {
@@ -149,9 +149,8 @@ func match(candidate, typed string) int {
 	}
 }
 
-// presentable reports whether a name can be shown and typed: others are left
-// out. Characters that control a terminal, turn the direction of text or are
-// invisible could pass for something else.
+// presentable reports whether a name can be shown and typed. Characters that control a terminal,
+// turn the direction of text or are invisible could pass for others.
 func presentable(name string) bool {
 	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
 	return utf8.ValidString(name) && !strings.ContainsFunc(name, unseen)

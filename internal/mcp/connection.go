@@ -11,46 +11,44 @@ import (
 )
 
 const (
-	// maxListens bounds the subscriptions/listen streams of a connection: each has a
-	// queue of its own, and one stream can name all that a client watches.
+	// maxListens bounds the subscriptions/listen streams of a connection: each has its own queue,
+	// and one stream can name everything that a client watches.
 	maxListens = 4
-	// maxStreams bounds the requests of a connection whose replies have bytes beside
-	// them. Each holds a buffer and the packs that it is read from, for as long as its
-	// client likes, and more of them do not make a connection faster.
+	// maxStreams bounds the requests of a connection whose replies have bytes beside them. Each
+	// holds a buffer and its packs for as long as its client likes, and more of them do not make a
+	// connection faster.
 	maxStreams = 8
 )
 
-// Connection is a client of a transport that has one connection for all
-// messages, and no headers: WebSocket, stdio. The era is that of each message; what
-// headers would say of a session is remembered from its initialize.
+// Connection is a client of a transport with one connection for all messages and no headers:
+// WebSocket, stdio. Each message has its own era; session state is remembered from initialize.
 //
-// Messages are given to Admit, Notified and Start in the order in which they
-// came, by one goroutine, which also waits for the answer to initialize. Other
-// answers may be waited for by any goroutine.
+// One goroutine must pass messages to Admit, Notified and Start in order of arrival, and must wait
+// for the answer to initialize. Any goroutine may wait for other answers.
 type Connection struct {
 	server  *Server
-	id      string // of what it subscribes to
+	id      string // of its subscriptions
 	events  outbox
 	address string
-	tools   []string // that the client has chosen; nil are all
+	tools   []string // chosen by the client; nil are all
 	claims  *Claims  // nil before initialize
 
 	mu    sync.Mutex
 	calls map[string]*Call // requests in flight, by their raw ids
 }
 
-// Connect makes a connection; Close has to follow. The address is that of
-// [Request.Address], and tools what [HeaderTools] said when it was opened.
+// Connect makes a connection; Close has to follow. address is that of [Request.Address], and tools
+// the value of [HeaderTools] when the connection was opened.
 func (s *Server) Connect(address, tools string) *Connection {
 	return &Connection{
-		// The id is never sent, and is none that Sessions would accept.
+		// The id is never sent, and Sessions would not accept it.
 		server: s, id: "connection " + rand.Text(), events: newOutbox(), address: address, tools: splitNames(tools),
 		calls: make(map[string]*Call),
 	}
 }
 
 // Close forgets what the client watches. Requests must have been answered.
-func (c *Connection) Close() { c.server.options.Subscriptions.Forget(c.id) } // nobody can come back with its id
+func (c *Connection) Close() { c.server.options.Subscriptions.Forget(c.id) } // the id is never used again
 
 // Admit is [Server.Admit] for a message that came without headers.
 func (c *Connection) Admit(message Message) (*Request, *Error) {
@@ -72,21 +70,18 @@ func (c *Connection) enterSession(r *Request) *Error {
 	return nil
 }
 
-// Notified takes a notification. Those that mean nothing here are passed over,
-// as JSON-RPC wants.
+// Notified takes a notification. It ignores unknown ones, as JSON-RPC demands.
 func (c *Connection) Notified(ctx context.Context, message Message) {
 	switch {
 	case message.Method == MethodCancelled:
 		c.cancelled(message.Params)
 	case message.Method == MethodInitialized && c.claims != nil:
-		// From now on the client may be told of changes. A second time changes
-		// nothing.
+		// From now on the client gets notifications of changes. Repeating this has no effect.
 		c.server.options.Subscriptions.Connect(ctx, c.id, c.events.put)
 	}
 }
 
-// cancelled ends a request that the client no longer waits for. It may have
-// ended by itself.
+// cancelled ends a request that the client no longer waits for. The request may have ended already.
 func (c *Connection) cancelled(params Params) {
 	id, ok := params.cancelledID()
 	if !ok {
@@ -103,7 +98,7 @@ func (c *Connection) cancelled(params Params) {
 func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) Reply {
 	switch {
 	case r.Method == MethodStream && c.server.resources.Downloads():
-		return c.server.Stream(ctx, r, nil) // with a link: SEP-2532 has no bytes without an HTTP reply of their own
+		return c.server.Stream(ctx, r, nil) // with a link: SEP-2532 has no bytes without a separate HTTP reply
 	case r.IsListen():
 		return c.server.Listen(ctx, r, notify)
 	}
@@ -120,8 +115,8 @@ func (c *Connection) Pump(ctx context.Context, notify func(message []byte) error
 	c.events.forward(ctx, nil, notify, nil, nil)
 }
 
-// Call is a request of a [Connection] in flight: until it has been answered, or
-// until the streams that its reply names have ended.
+// Call is a request of a [Connection] in flight: until it has been answered, or until the streams
+// that its reply names have ended.
 type Call struct {
 	connection *Connection
 	request    *Request
@@ -129,12 +124,12 @@ type Call struct {
 	end        context.CancelFunc
 
 	// Guarded by Connection.mu.
-	cancelled bool // by the client, who then wants no reply
+	cancelled bool // by the client, which then gets no reply
 	answered  bool
 }
 
-// Start makes an admitted request known, so that it can be cancelled. [Call.Answer]
-// has to follow, once, and then [Call.End].
+// Start registers an admitted request, so that it can be cancelled. [Call.Answer] has to follow,
+// once, and then [Call.End].
 func (c *Connection) Start(ctx context.Context, r *Request) (*Call, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +142,7 @@ func (c *Connection) Start(ctx context.Context, r *Request) (*Call, *Error) {
 	return call, nil
 }
 
-// count returns how many of the requests in flight are of a kind.
+// count returns how many requests of a kind are in flight.
 func (c *Connection) count(kind func(*Request) bool) (n int) {
 	for _, call := range c.calls {
 		if kind(call.request) {
@@ -157,7 +152,7 @@ func (c *Connection) count(kind func(*Request) bool) (n int) {
 	return n
 }
 
-// refuse says why a request cannot be started now, or nil.
+// refuse returns why a request cannot be started now, or nil.
 func (c *Connection) refuse(r *Request) *Error {
 	same := c.calls[string(r.ID)]
 	switch {
@@ -180,9 +175,8 @@ func (c *Connection) refuse(r *Request) *Error {
 	}
 }
 
-// Answer does what the request asks for and returns the reply, whose Message is nil
-// when the client has cancelled it. notify writes a notification that belongs to
-// the request.
+// Answer performs the request and returns the reply, whose Message is nil if the client has
+// cancelled the request. notify writes a notification that belongs to the request.
 func (c *Call) Answer(notify func(message []byte) error) Reply {
 	reply := c.connection.answer(c.context, c.request, notify)
 	c.connection.mu.Lock()
@@ -197,13 +191,11 @@ func (c *Call) Answer(notify func(message []byte) error) Reply {
 	return reply
 }
 
-// Context ends with the call, and when the client cancels the request: also after
-// the reply.
+// Context ends with the call, and when the client cancels the request, even after the reply.
 func (c *Call) Context() context.Context { return c.context }
 
-// End forgets the request. It has to come before the last that is sent of it, so that
-// a client that has that can use the id and the place again; more often than once
-// does no harm.
+// End forgets the request. It must precede the last message of the call, so that a client that has
+// received it can reuse the id and the place. Repeating it is harmless.
 func (c *Call) End() {
 	c.end()
 	c.connection.mu.Lock()

@@ -20,22 +20,22 @@ const (
 	metaLocation        = resources.MetaPrefix + "contentLocation"
 )
 
-// Delivery is how resources/stream hands out bytes (SEP-2532): all but DeliveryAny are
-// values of _meta's io.github.repomcp/delivery.
+// Delivery is how resources/stream delivers bytes (SEP-2532): all but DeliveryAny are values of
+// io.github.repomcp/delivery in _meta.
 type Delivery string
 
-// The ways. DeliveryAny is the bytes, or a redirect to where they are kept; as a
-// wish it leaves the way to the request.
+// DeliveryAny means the bytes, or a redirect to where they are kept; as a preference it leaves the
+// choice to the server.
 const (
 	DeliveryAny    Delivery = ""
 	DeliveryDirect Delivery = "direct"
 	DeliveryURL    Delivery = "downloadUrl"
-	// deliveryRedirect is declared alone: nobody can wish for it.
+	// deliveryRedirect is only declared: clients cannot ask for it.
 	deliveryRedirect Delivery = "redirect"
 )
 
-// modes are the ways in which a client that came so gets the bytes. Over a connection
-// the reply has no place for them.
+// modes are the deliveries that the request's transport supports. A connection has no place for
+// bytes.
 func (s *Server) modes(ctx context.Context, r *Request) []Delivery {
 	if !s.resources.Downloads() {
 		return nil
@@ -53,9 +53,9 @@ func (s *Server) modes(ctx context.Context, r *Request) []Delivery {
 	return modes
 }
 
-// deliveryOf is how a resources/stream request is answered. acceptsBytes says
-// whether its Accept admits the bytes themselves: a client that does not say so,
-// as those that know JSON only, never gets them.
+// deliveryOf decides how a resources/stream request is answered. acceptsBytes says whether its
+// Accept header admits the bytes: a client that does not say so, such as one that knows only JSON,
+// never gets them.
 func (s *Server) deliveryOf(ctx context.Context, r *Request, acceptsBytes bool) (Delivery, *Error) {
 	asked, failure := r.delivery()
 	if failure != nil {
@@ -77,7 +77,7 @@ func (s *Server) deliveryOf(ctx context.Context, r *Request, acceptsBytes bool) 
 	}
 }
 
-// delivery is how the request wants its bytes.
+// delivery returns how the request wants its bytes.
 func (r *Request) delivery() (Delivery, *Error) {
 	raw, ok := r.Params.meta[metaDelivery]
 	if !ok {
@@ -92,13 +92,13 @@ func (r *Request) delivery() (Delivery, *Error) {
 	return delivery, nil
 }
 
-// What a client does that gets no URL: suggestions of errors.
+// A client without a URL can do one of these: suggestions of errors.
 const (
 	suggestAccept = "Accept: */*"
 	suggestDirect = metaDelivery + ": " + string(DeliveryDirect)
 )
 
-// noLinks tells a client that gets no URL what it can do instead.
+// noLinks tells a client that cannot get a URL what to do instead.
 func (r *Request) noLinks(acceptsBytes bool) *Error {
 	const text = "This server makes no download URLs for this connection. "
 	if acceptsBytes {
@@ -113,8 +113,8 @@ func (r *Request) notStreamed(message, suggestion string) *Error {
 	return failure.With(paramURI, r.Params.URI).With("suggestion", suggestion)
 }
 
-// downloadResult is the result of resources/stream in the downloadUrl mode. The
-// expiry is named after that of SEP-2166.
+// downloadResult is the result of resources/stream in the downloadUrl mode. The name of the expiry
+// is that of SEP-2166.
 type downloadResult struct {
 	ResultType  mcp.ResultType `json:"resultType,omitempty"`
 	URI         string         `json:"uri"`
@@ -125,8 +125,7 @@ type downloadResult struct {
 	Meta        map[string]any `json:"_meta"`
 }
 
-// link is the result of a resources/stream request that tells where the content is to be
-// had.
+// link returns the result of a resources/stream request with the URL of the content.
 func (s *Server) link(ctx context.Context, r *Request, look *resources.Body) (any, *Error) {
 	if !s.resources.CanLink(ctx) {
 		return nil, r.noLinks(false)
@@ -148,8 +147,8 @@ func (s *Server) link(ctx context.Context, r *Request, look *resources.Body) (an
 	return s.downloadResult(r, look, url, link), nil
 }
 
-// downloadResult has what 2026-07-28 wants of every result, which mcp-go adds to
-// all others.
+// downloadResult has the members that 2026-07-28 demands of every result; mcp-go adds them to other
+// results.
 func (s *Server) downloadResult(r *Request, look *resources.Body, url string, link links.Link) downloadResult {
 	expires := link.Expires.Format(time.RFC3339)
 	result := downloadResult{

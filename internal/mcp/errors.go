@@ -15,7 +15,7 @@ import (
 // Error is a failure as the client sees it.
 type Error = resources.Error
 
-// The reasons that only a message can be refused for.
+// These are reasons for which only messages are refused.
 const (
 	ReasonParse         resources.Reason = "parse_error"
 	ReasonRequest       resources.Reason = "invalid_request"
@@ -28,12 +28,11 @@ const (
 	ReasonSubscriptions resources.Reason = "too_many_subscriptions"
 )
 
-// codes is the one table of JSON-RPC error codes: in the session era and in
-// the modern one (2026-07-28). -32003 and -32004 in the modern era are those
-// of SEP-2532: the core specification discourages new codes from -32000 to
-// -32019 but leaves them to implementations, and one set of codes for the
-// method is worth more than a second one. The server's own limits have -32004 as
-// well, of resources/read too: what the client does next is the same.
+// codes is the one table of JSON-RPC error codes: in the session era and in the modern one
+// (2026-07-28). -32003 and -32004 in the modern era are those of SEP-2532: the core specification
+// discourages new codes from -32000 to -32019 but leaves them to implementations, and one set of
+// codes for the method is better than two. The server's own limits also have -32004, including
+// those of resources/read: the client's next step is the same.
 var codes = map[resources.Reason][2]int{
 	ReasonParse:                     {-32700, -32700},
 	ReasonRequest:                   {-32600, -32600},
@@ -43,8 +42,8 @@ var codes = map[resources.Reason][2]int{
 	ReasonVersion:                   {-32022, -32022},
 	ReasonCapability:                {-32003, -32021},
 	ReasonNotStreamable:             {-32003, -32003},
-	ReasonSubscriptions:             {-32000, -32603}, // never in the modern era: it acknowledges less
-	resources.ReasonCancelled:       {-32800, -32800}, // that of the Language Server Protocol; MCP has none
+	ReasonSubscriptions:             {-32000, -32603}, // never in the modern era, which acknowledges fewer
+	resources.ReasonCancelled:       {-32800, -32800}, // from the Language Server Protocol; MCP has none
 	resources.ReasonURI:             {-32602, -32602},
 	resources.ReasonNotFound:        {-32002, -32602},
 	resources.ReasonAmbiguous:       {-32602, -32602},
@@ -70,8 +69,8 @@ const (
 // Code is the JSON-RPC error code of a failure in an era.
 func Code(failure *Error, era Era) int { return codes[failure.Reason][era] }
 
-// ErrorReply is the reply to a request that failed. The id may be nil, and is
-// then left out: MCP's schema has no null there, where JSON-RPC 2.0 has.
+// ErrorReply is the reply to a request that failed. A nil id is left out: MCP's schema does not
+// allow null there, unlike JSON-RPC 2.0.
 func ErrorReply(id json.RawMessage, failure *Error, era Era) []byte {
 	data := map[string]any{"reason": failure.Reason}
 	maps.Copy(data, failure.Data)
@@ -89,27 +88,27 @@ func ErrorReply(id json.RawMessage, failure *Error, era Era) []byte {
 	return append(reply, '\n')
 }
 
-// invalidRequest refuses what is no message of JSON-RPC, or not at this moment.
+// invalidRequest refuses a message that is not JSON-RPC, or is invalid at this moment.
 func invalidRequest(text string) *Error {
 	return &Error{Reason: ReasonRequest, Message: "Invalid JSON-RPC message. " + text}
 }
 
-// wrongMember refuses a member of params; want says what it has to be.
+// wrongMember refuses a member of params; want says what it must be.
 func wrongMember(member, want string) *Error {
 	member = resources.ClipLong(member)
 	failure := &Error{Reason: ReasonParams, Message: fmt.Sprintf("The member %q of params must be %s.", member, want)}
 	return failure.With("member", resources.Text(member))
 }
 
-// typeNames are JSON's types, by those of Go that they are read into.
+// typeNames are JSON's types, by the Go types that they are read into.
 var typeNames = map[reflect.Kind]string{
 	reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "an array", reflect.Struct: "an object",
 	reflect.Map: "an object", reflect.Int: "an integer", reflect.Int64: "an integer",
-	reflect.Float64: "without numbers beyond 64 bits", // what is of no type else can only be too large
+	reflect.Float64: "without numbers beyond 64 bits", // a value with the right type can only be too large
 }
 
-// wrongType refuses params in which a member has another type than the method's. err is
-// what encoding/json says of raw: all params, or the value of the members above it.
+// wrongType refuses params in which a member has the wrong type. err is encoding/json's error about
+// raw: all params, or the value of the members above it.
 func wrongType(raw json.RawMessage, err error, above ...string) *Error {
 	want := "of the type that the specification of MCP has"
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

@@ -7,25 +7,24 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// Observer is told what became of messages, by many goroutines at a time, and must
-// not wait.
+// Observer is told about messages, by many goroutines at a time, and must not block.
 type Observer interface {
-	// Message tells of the end of a message.
+	// Message reports the end of a message.
 	Message(Exchange)
-	// Session tells of the end of a connection that was a session. Sessions over HTTP
-	// are ids, which end nowhere.
+	// Session reports the end of a connection that was a session. Sessions over HTTP are ids, which
+	// have no end.
 	Session(Session)
 }
 
 // The outcomes of a message, and of an HTTP request.
 const (
 	OutcomeDone     = "done"
-	OutcomeError    = "error"   // there was a reply, and it says that something failed
+	OutcomeError    = "error"   // the reply is an error
 	OutcomeAborted  = "aborted" // the reply, or a stream of it, did not end
 	OutcomePanicked = "panicked"
 )
 
-// OutcomeOf is how a message was answered that has an account.
+// OutcomeOf returns the outcome of a message from its account.
 func OutcomeOf(account *resources.Account) string {
 	if account.Facts().Failed {
 		return OutcomeError
@@ -33,22 +32,21 @@ func OutcomeOf(account *resources.Account) string {
 	return OutcomeDone
 }
 
-// Exchange is a message of MCP that was answered, whatever carried it.
+// Exchange is an answered MCP message, over any transport.
 type Exchange struct {
 	Transport string // http, websocket or stdio
 	Method    string // as the client wrote it
-	Tool      string // that was called; "" for none
+	Tool      string // the called tool; "" for none
 	Outcome   string
 	Bytes     int64
 	Took      time.Duration
 	Details   Details
 }
 
-// Details are what else is known of an exchange. Nothing of them is made for it: who
-// wants none of it pays nothing.
+// Details are further properties of an exchange. They are computed on demand, so observers that do
+// not use them pay nothing.
 type Details struct {
-	// Request is the message, of which only that is known for sure that was read from
-	// it: it may have been refused.
+	// Request is the message. It may have been refused, so only the fields that were read are set.
 	Request *Request
 	Account *resources.Account
 	Origin  Origin
@@ -58,8 +56,8 @@ type Details struct {
 // Origin is where messages come from.
 type Origin struct {
 	Client    string // the address of the connection, without a port; "" where there is none
-	RequestID string // that finds the line of the log
-	Principal string // the id of who asks; "" for anybody
+	RequestID string // of the log entry
+	Principal string // the id of the client; "" without authentication
 	Trace     TraceContext
 }
 
@@ -71,8 +69,8 @@ type Session struct {
 	Origin    Origin
 }
 
-// TraceContext names what a message is a part of (W3C Trace Context), as it was sent:
-// it may be anything.
+// TraceContext names the trace of a message (W3C Trace Context), as it was sent: it may be
+// anything.
 type TraceContext struct{ Parent, State string }
 
 // The members of _meta that carry a trace context, without a prefix (SEP-414).
@@ -81,12 +79,12 @@ const (
 	metaTraceState  = "tracestate"
 )
 
-// TraceContext is that of the message itself.
+// TraceContext returns the trace context in the message itself.
 func (p Params) TraceContext() TraceContext {
 	return TraceContext{Parent: text(p.meta[metaTraceParent]), State: text(p.meta[metaTraceState])}
 }
 
-// Prompt is the name that a prompts/get asks for; "" for other methods.
+// Prompt is the name in a prompts/get request; "" for other methods.
 func (r *Request) Prompt() string {
 	if r.Method != MethodPromptsGet {
 		return ""
@@ -95,8 +93,7 @@ func (r *Request) Prompt() string {
 	return name
 }
 
-// Protocol is the version of the protocol that the request was served with, as far as
-// one was agreed on.
+// Protocol is the version of the protocol that served the request, if one was agreed on.
 func (r *Request) Protocol() string {
 	if r.begun != nil {
 		return r.begun.Version
@@ -112,8 +109,7 @@ func (c *Connection) Protocol() string {
 	return c.claims.Version
 }
 
-// IsMethod reports whether there is a method, or a notification, of that name in any
-// era.
+// IsMethod reports whether any era has a method or notification of that name.
 func IsMethod(name string) bool {
 	others := []string{MethodStream, MethodListen, MethodInitialized, MethodCancelled}
 	return methods[name].serve != nil || slices.Contains(others, name)

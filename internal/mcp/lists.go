@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// pageSize is the number of repositories on a page of resources/list; each has
-	// up to two resources.
+	// pageSize is the number of repositories on a page of resources/list; each has up to two
+	// resources.
 	pageSize = 50
-	// listTTL is for how long a client may reuse a list.
-	listTTL = 10 * time.Second
+	listTTL  = 10 * time.Second
 )
 
-// listLifetime is for how long a client may reuse a list: no longer than the links
-// in it are good for, whose end is cut to whole seconds.
+// listLifetime is how long a client may reuse a list: no longer than the links in it are valid,
+// whose expiry is cut to whole seconds.
 func (s *Server) listLifetime() time.Duration {
 	if links := s.resources.LinkLifetime(); links > 0 {
 		return min(listTTL, links-time.Second)
@@ -30,8 +29,8 @@ func (s *Server) listLifetime() time.Duration {
 	return listTTL
 }
 
-// listedResource is [mcp.Resource] with the members of SEP-2532 and SEP-2166, which
-// stand in _meta as well.
+// listedResource is [mcp.Resource] with the members of SEP-2532 and SEP-2166, which stand in _meta
+// as well.
 type listedResource struct {
 	Meta             map[string]any `json:"_meta,omitempty"`
 	Description      string         `json:"description"`
@@ -64,20 +63,20 @@ func (s *Server) listResources(ctx context.Context, _ *Request, params mcp.Pagin
 	return result, nil
 }
 
-// foreignCursor refuses a cursor that the list has not made. Templates, tools and
-// prompts are few, and so on one page: theirs make none.
+// foreignCursor refuses a cursor that the list has not made. Templates, tools and prompts fit on
+// one page, so their lists make no cursors.
 func foreignCursor() *Error {
 	return wrongMember("cursor", "nextCursor of the result before, of the same list and as it was; leave it out for "+
 		"the first page")
 }
 
-// cursorPrefix tells the cursors of this list from other texts in base64.
+// cursorPrefix distinguishes the cursors of this list from other base64 strings.
 const cursorPrefix = "repositories after "
 
-// cursorAfter is the cursor of the page that follows a name. It is a name and no
-// number, so that it stays right while repositories come and go: none is listed
-// twice or left out. It is not signed, for any server has to take it: a name that
-// was made up leads to a page that its maker could have come to.
+// cursorAfter is the cursor of the page that follows a name. It contains a name and not a number,
+// so it stays right while repositories come and go: none is listed twice or left out. It is not
+// signed, since every server must accept it: a forged name leads to a page that the client could
+// have reached anyway.
 func cursorAfter(name string) mcp.Cursor {
 	return mcp.Cursor(base64.StdEncoding.EncodeToString([]byte(cursorPrefix + name)))
 }
@@ -92,12 +91,11 @@ func parseCursor(cursor mcp.Cursor) (after string, ok bool) {
 		return "", false
 	}
 	after, ok = strings.CutPrefix(string(decoded), cursorPrefix)
-	// Decoding passes over line ends and stray bits.
+	// The decoder ignores line ends and stray bits.
 	return after, ok && repos.IsName(after) && cursorAfter(after) == cursor
 }
 
-// listed are the resources that a repository is listed with: its card, and the
-// archive of its default branch.
+// listed are the listed resources of a repository: its card, and the archive of its default branch.
 func (s *Server) listed(ctx context.Context, repository *repos.Repository) []listedResource {
 	name := repository.Name()
 	card := listedResource{

@@ -18,34 +18,31 @@ import (
 const (
 	// maxDepth bounds the nesting of a message. MCP needs fewer than ten.
 	maxDepth = 64
-	// maxValues bounds the values and names in a body: each costs about ten times
-	// the time and the memory of its bytes. The longest message that makes sense
-	// subscribes to a few thousand resources.
+	// maxValues bounds the values and names in a body: each costs about ten times the time and the
+	// memory of its bytes. The longest reasonable message subscribes to a few thousand resources.
 	maxValues = 10_000
-	// maxBatch bounds the messages of a batch: each may cost as much as a
-	// request of its own.
+	// maxBatch bounds the messages of a batch: each may cost as much as a separate request.
 	maxBatch = 50
 )
 
-// Message is one JSON-RPC message of a client, taken apart.
+// Message is one parsed JSON-RPC message of a client.
 type Message struct {
-	// ID is the raw id of a request: a string or an integer. It is nil for a
-	// notification and for what is no request.
+	// ID is the raw id of a request: a string or an integer. It is nil for notifications and
+	// invalid requests.
 	ID     json.RawMessage
 	Method string
 	Params Params
 }
 
-// IsRequest reports whether the message wants a reply.
+// IsRequest reports whether the message expects a reply.
 func (m Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 
-// IsReply reports whether the message is the client's answer to a request of
-// the server.
+// IsReply reports whether the message is the client's answer to a request of the server.
 func (m Message) IsReply() bool { return m.Method == "" }
 
 // ParseMessages reads a request body: one message, or a batch of them.
 // Anything that two JSON readers could read differently is refused: duplicate
-// members, text that is not UTF-8, unpaired surrogates, a byte order mark.
+// members, invalid UTF-8, unpaired surrogates, a byte order mark.
 func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
 	switch err := checkJSON(body); {
 	case errors.Is(err, errElaborate):
@@ -74,10 +71,10 @@ func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
 	return messages, true, nil
 }
 
-// errElaborate says that a body is JSON, but more than anybody needs.
+// errElaborate says that a body is JSON, but larger than any sensible message.
 var errElaborate = errors.New("too many values or levels")
 
-// checkJSON reads the whole text once, strictly.
+// checkJSON reads the whole body once, strictly.
 func checkJSON(body []byte) error {
 	decoder := jsontext.NewDecoder(bytes.NewReader(body))
 	for values := 1; ; values++ {
@@ -97,8 +94,8 @@ func checkJSON(body []byte) error {
 	}
 }
 
-// parseMessage takes one message apart. Member names are compared exactly, as
-// JSON does and encoding/json with structs does not.
+// parseMessage parses one message. Member names are compared exactly, as JSON demands and
+// encoding/json with structs does not.
 func parseMessage(raw json.RawMessage) (Message, *Error) {
 	members := object(raw)
 	if members == nil {
@@ -115,7 +112,7 @@ func parseMessage(raw json.RawMessage) (Message, *Error) {
 	}
 	if method, ok := members["method"]; ok {
 		if err := json.Unmarshal(method, &message.Method); err != nil || message.Method == "" {
-			return Message{}, invalidRequest(`The member "method" must be a text.`)
+			return Message{}, invalidRequest(`The member "method" must be a string.`)
 		}
 	}
 	if params, ok := members["params"]; ok {
@@ -137,14 +134,13 @@ func parseMessage(raw json.RawMessage) (Message, *Error) {
 const (
 	// maxIDBytes bounds an id, which every reply repeats.
 	maxIDBytes = 256
-	// maxFloatID is below which integers are exact also where they are written with a
-	// fraction or an exponent, and so are read as floating point numbers.
+	// maxFloatID is the bound below which integers are exact even if they are written with a
+	// fraction or an exponent, and so are read as floating-point numbers.
 	maxFloatID = 1 << 53
 )
 
-// canonicalID follows the schema of MCP: a string or an integer, never null. It
-// returns the one spelling that replies use. As in JSON Schema 1.0 and 1e3 are
-// integers.
+// canonicalID follows the schema of MCP: a string or an integer, never null. It returns the only
+// spelling that replies use. 1.0 and 1e3 are integers, as in JSON Schema.
 func canonicalID(raw json.RawMessage) (json.RawMessage, bool) {
 	if len(raw) == 0 || len(raw) > maxIDBytes {
 		return nil, false
@@ -167,7 +163,7 @@ func canonicalID(raw json.RawMessage) (json.RawMessage, bool) {
 	return strconv.AppendInt(nil, int64(number), 10), true
 }
 
-// The members of params that are read by name.
+// These members of params are read by name.
 const (
 	paramMeta          = "_meta"
 	paramURI           = "uri"
@@ -176,17 +172,17 @@ const (
 	paramCancelled     = "requestId"
 	paramTransfer      = "transferMode"
 	paramNotifications = "notifications"
-	paramStreaming     = "resourceStreaming" // of capabilities
-	paramBinary        = "binaryTransfer"    // of capabilities
+	paramStreaming     = "resourceStreaming" // in capabilities
+	paramBinary        = "binaryTransfer"    // in capabilities
 )
 
-// Params are those of a message, with what the rules for all methods ask for.
+// Params are those of a message, with the members that the rules for all methods use.
 type Params struct {
 	// Raw is nil when there are none.
 	Raw json.RawMessage
-	// URI of the resource that the message is about; "" for what is no text.
+	// URI of the resource that the message is about; "" if it is no string.
 	URI string
-	// Version and Capabilities are those that a request of the modern era names.
+	// Version and Capabilities are those in a request of the modern era.
 	Version      string
 	Capabilities json.RawMessage
 
@@ -194,8 +190,7 @@ type Params struct {
 	meta    map[string]json.RawMessage // of _meta; nil when it is no object
 }
 
-// readParams takes an object apart, with the names of its members compared
-// exactly. nil has none.
+// readParams parses an object, with the names of its members compared exactly. nil has none.
 func readParams(raw json.RawMessage) Params {
 	p := Params{Raw: raw, members: object(raw)}
 	p.URI = text(p.members[paramURI])
@@ -204,8 +199,8 @@ func readParams(raw json.RawMessage) Params {
 	return p
 }
 
-// memberAt finds which member of a JSON object has an offset in its value, or ends
-// there: the names that lead to it, in which the items of arrays have numbers.
+// memberAt finds the member of a JSON object whose value contains, or ends at, an offset. It
+// returns the path of names to the member; items of arrays have numbers.
 func memberAt(raw json.RawMessage, offset int64) []string {
 	decoder := jsontext.NewDecoder(bytes.NewReader(raw))
 	for decoder.InputOffset() < offset {
@@ -216,8 +211,8 @@ func memberAt(raw json.RawMessage, offset int64) []string {
 	return slices.Collect(decoder.StackPointer().Tokens())
 }
 
-// object reads the members of a JSON object, with their names compared
-// exactly; nil for anything else.
+// object reads the members of a JSON object, with their names compared exactly; nil for anything
+// else.
 func object(raw json.RawMessage) map[string]json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
@@ -226,7 +221,7 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 	return members
 }
 
-// text reads a JSON text; "" for anything else.
+// text reads a JSON string; "" for anything else.
 func text(raw json.RawMessage) (value string) {
 	if json.Unmarshal(raw, &value) != nil {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// The methods that are told apart. MethodStream is that of SEP-2532.
+// These are the methods that the code distinguishes. MethodStream is that of SEP-2532.
 const (
 	MethodInitialize  = string(mcp.MethodInitialize)
 	MethodInitialized = "notifications/initialized"
@@ -34,7 +34,7 @@ const (
 // handler answers a request with a result, or says why not.
 type handler func(s *Server, ctx context.Context, r *Request) (any, *Error)
 
-// methods are those that there are, and the eras that have them.
+// methods are all methods, with the eras that have them.
 var methods = map[string]struct {
 	serve handler
 	eras  []Era
@@ -57,7 +57,7 @@ var methods = map[string]struct {
 
 var bothEras = []Era{SessionEra, ModernEra}
 
-// handle has the params of a method read as those of their type.
+// handle makes a handler whose params are parsed into P.
 func handle[P any](serve func(s *Server, ctx context.Context, r *Request, params P) (any, *Error)) handler {
 	return func(s *Server, ctx context.Context, r *Request) (any, *Error) {
 		params, failure := parseParams[P](r)
@@ -68,7 +68,7 @@ func handle[P any](serve func(s *Server, ctx context.Context, r *Request, params
 	}
 }
 
-// parseParams reads the params of a request. A member that is null is none.
+// parseParams reads the params of a request. A null member counts as missing.
 func parseParams[P any](r *Request) (params P, failure *Error) {
 	if r.Params.Raw == nil {
 		return params, nil
@@ -79,7 +79,7 @@ func parseParams[P any](r *Request) (params P, failure *Error) {
 	return params, nil
 }
 
-// serve finds who answers a request.
+// serve calls the handler of a request.
 func (s *Server) serve(ctx context.Context, r *Request) (any, *Error) {
 	method := methods[r.Method]
 	if !slices.Contains(method.eras, r.Era) {
@@ -92,20 +92,18 @@ func (s *Server) serve(ctx context.Context, r *Request) (any, *Error) {
 	return result, failure
 }
 
-// refuseMethod answers what is no method of the era.
+// refuseMethod answers a method that the era does not have.
 func (s *Server) refuseMethod(_ context.Context, r *Request, _ struct{}) (any, *Error) {
 	return nil, (&Error{Reason: ReasonMethod, Message: "Method not found. The server's capabilities say which " +
 		"methods it has."}).With("method", r.Method)
 }
 
-// ping answers that the server is there.
 func (s *Server) ping(context.Context, *Request, mcp.RequestParams) (any, *Error) {
 	return &mcp.EmptyResult{}, nil
 }
 
-// setLevel takes a level of the log and keeps nothing. The server sends no messages of a
-// log and does not declare that it does, but there are clients that set a level
-// without looking at what is declared.
+// setLevel accepts a log level and ignores it. The server neither sends log messages nor declares
+// that it does, but some clients set a level without looking at the capabilities.
 func (s *Server) setLevel(_ context.Context, _ *Request, params mcp.SetLevelParams) (any, *Error) {
 	if failure := checkLevel("level", params.Level); failure != nil {
 		return nil, failure
@@ -113,7 +111,7 @@ func (s *Server) setLevel(_ context.Context, _ *Request, params mcp.SetLevelPara
 	return &mcp.EmptyResult{}, nil
 }
 
-// checkLevel refuses a member of params that is no level of a log.
+// checkLevel refuses a member of params that is no log level.
 func checkLevel(member string, level mcp.LoggingLevel) *Error {
 	if slices.Contains(levels, level) {
 		return nil
@@ -130,7 +128,7 @@ var levels = []mcp.LoggingLevel{
 // members are a result with members of drafts, which mcp-go's types do not have.
 type members map[string]any
 
-// complement adds to a result what 2026-07-28 wants of all.
+// complement adds the members that 2026-07-28 demands of every result.
 func (s *Server) complement(r *Request, result any) {
 	if r.Era != ModernEra {
 		return
@@ -146,7 +144,7 @@ func (s *Server) complement(r *Request, result any) {
 	}
 }
 
-// stamp says who answers, and for how long the answer may be kept if it may.
+// stamp adds the server's identity, and how long a cacheable result may be kept.
 func (s *Server) stamp(r *Request, result mcp.ResultMetadata) {
 	result.SetResultType(mcp.ResultTypeComplete)
 	result.EnsureResultMeta().SetServerInfo(s.implementation())

@@ -14,11 +14,11 @@ import (
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
-// outboxLength is how many notifications wait for a client that does not read
-// them. What changes meanwhile is told of once there is room.
+// outboxLength is how many notifications wait for a client that does not read them. Later changes
+// are reported once there is room.
 const outboxLength = 100
 
-// notification is a message whose answer, if it wants one, means nothing.
+// notification is a message whose answer, if any, is ignored.
 type notification struct {
 	JSONRPC string         `json:"jsonrpc"`
 	ID      int64          `json:"id,omitempty"` // of a ping
@@ -31,7 +31,7 @@ type outbox chan notification
 
 func newOutbox() outbox { return make(outbox, outboxLength) }
 
-// errFull says that the client has not read what was sent before.
+// errFull says that the client has not read earlier notifications.
 var errFull = errors.New("the client does not read its notifications")
 
 // put implements [watch.Send].
@@ -48,9 +48,8 @@ func (o outbox) put(change watch.Change) error {
 	}
 }
 
-// forward writes what comes, with the meta in each, until ctx ends or a write
-// fails. At each of the ticks, which may be nil, it writes a ping: that keeps a
-// stream open through proxies.
+// forward writes notifications, with meta in each, until ctx ends or a write fails. At each tick it
+// writes a ping, which keeps a stream open through proxies; ticks may be nil.
 func (o outbox) forward(
 	ctx context.Context, meta map[string]any, notify func(message []byte) error, ticks <-chan time.Time,
 	pings *atomic.Int64,
@@ -84,9 +83,8 @@ func (n notification) write(meta map[string]any, notify func(message []byte) err
 	return notify(message)
 }
 
-// subscriberOf a session is what its subscriptions belong to. It is another one for
-// each principal: who has found out the id of somebody else's session hears of
-// nothing that is watched in it.
+// subscriberOf returns the owner of a session's subscriptions. It differs for each principal: a
+// client that has found out another client's session id gets none of its notifications.
 func subscriberOf(ctx context.Context, session string) string {
 	return access.PrincipalOf(ctx).ID + " " + session
 }
@@ -101,12 +99,12 @@ func (r *Request) subscriber(ctx context.Context) string {
 // Events is the event stream of a session.
 type Events struct {
 	server  *Server
-	session string // as subscriberOf has it
+	session string // from subscriberOf
 	outbox  outbox
 }
 
-// OpenEvents begins the event stream of a session, which has at most one at a
-// time. Close it.
+// OpenEvents begins the event stream of a session, which has at most one at a time. Close must
+// follow.
 func (s *Server) OpenEvents(ctx context.Context, session string) (events *Events, ok bool) {
 	session = subscriberOf(ctx, session)
 	if _, taken := s.listening.LoadOrStore(session, true); taken {
@@ -117,14 +115,13 @@ func (s *Server) OpenEvents(ctx context.Context, session string) (events *Events
 	return events, true
 }
 
-// Close ends the stream. What the session watches stays for a while.
+// Close ends the stream. The session's subscriptions stay for a while.
 func (e *Events) Close() {
 	e.server.options.Subscriptions.Disconnect(e.session)
 	e.server.listening.Delete(e.session)
 }
 
-// Run writes notifications, and a ping every so often, until ctx ends or a write
-// fails.
+// Run writes notifications, and pings at intervals, until ctx ends or a write fails.
 func (e *Events) Run(ctx context.Context, write func(message []byte) error) {
 	ticker := time.NewTicker(e.server.options.Heartbeat)
 	defer ticker.Stop()

@@ -10,11 +10,11 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// maxPromptArgument bounds an argument of a prompt, in bytes. It is a name or a
-// line, and goes into the context of a model.
+// maxPromptArgument bounds an argument of a prompt, in bytes. It is a name or a line, and goes into
+// the context of a model.
 const maxPromptArgument = 1024
 
-// PromptWriter writes a prompt for arguments that were checked.
+// PromptWriter writes a prompt for validated arguments.
 type PromptWriter func(arguments map[string]string) *mcp.GetPromptResult
 
 // AddPrompt offers a prompt to users. Call it before the first request.
@@ -33,8 +33,8 @@ func (s *Server) listPrompts(_ context.Context, _ *Request, params mcp.Paginated
 	return &mcp.ListPromptsResult{Prompts: list}, nil
 }
 
-// getPrompt answers prompts/get, but for arguments that the prompt does not
-// declare, that are missing, or that are too long.
+// getPrompt answers prompts/get. It refuses arguments that the prompt does not declare, that are
+// missing, or that are too long.
 func (s *Server) getPrompt(_ context.Context, _ *Request, params mcp.GetPromptParams) (any, *Error) {
 	for _, prompt := range s.prompts {
 		if prompt.Name != params.Name {
@@ -45,7 +45,7 @@ func (s *Server) getPrompt(_ context.Context, _ *Request, params mcp.GetPromptPa
 		}
 		return s.writers[prompt.Name](params.Arguments), nil
 	}
-	return nil, wrongMember("name", "the name of a prompt") // it is missing: checkName refuses other names
+	return nil, wrongMember("name", "the name of a prompt") // it is missing: checkName refuses unknown names
 }
 
 func checkArguments(prompt mcp.Prompt, given map[string]string) *Error {
@@ -67,7 +67,7 @@ func checkArguments(prompt mcp.Prompt, given map[string]string) *Error {
 	return nil
 }
 
-// checkArgument refuses the name of an argument that a prompt has not.
+// checkArgument refuses an argument that a prompt does not have.
 func checkArgument(prompt mcp.Prompt, name string) *Error {
 	var names []string
 	for _, argument := range prompt.Arguments {

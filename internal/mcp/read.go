@@ -22,7 +22,7 @@ func (s *Server) read(ctx context.Context, r *Request, _ mcp.ReadResourceParams)
 	return s.readBase64(ctx, r)
 }
 
-// readBase64 answers resources/read with the whole in the reply.
+// readBase64 answers resources/read with the whole content in the reply.
 func (s *Server) readBase64(ctx context.Context, r *Request) (any, *Error) {
 	contents, err := s.readContents(ctx, r.Params.URI)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceCont
 	if err != nil {
 		return nil, err
 	}
-	// uri is repeated as it was asked for: clients look for it.
+	// Clients compare the URI with the one that they asked for.
 	if isText(whole) {
 		return mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: string(whole), Meta: meta}, nil
 	}
@@ -63,7 +63,7 @@ func (s *Server) readAll(ctx context.Context, found *resources.Found) (whole []b
 	return whole, body.MIMEType, err
 }
 
-// isText reports whether content can be shown as a JSON text without loss.
+// isText reports whether content fits into a JSON string without loss.
 func isText(content []byte) bool {
 	return utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
 }
@@ -85,8 +85,8 @@ func (s *Server) tooLargeToRead(size int64, meta map[string]any) *Error {
 	return withLink(failure, meta)
 }
 
-// withLink adds the address of what was refused: few clients know resources/stream,
-// and all can hand on a URL.
+// withLink adds the URL of refused content: few clients know resources/stream, and all can pass on
+// a URL.
 func withLink(failure *Error, meta map[string]any) *Error {
 	if url, ok := meta[resources.MetaHTTP]; ok {
 		failure = failure.With("httpUrl", url).With("httpUrlExpiresAt", meta[resources.MetaHTTPExpires])

@@ -6,19 +6,18 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// This file is where mcp-go decides: it knows versions and headers. What it is
-// relied on for beyond its documents has a test each.
+// This file contains the decisions that mcp-go makes: about versions and headers. A test covers
+// each property of mcp-go that is needed but not documented.
 
 // Versions of the protocol that are served, the newest first.
 func Versions() []string { return mcp.ValidProtocolVersions }
 
-// IsModern reports whether a version is without sessions.
+// IsModern reports whether a version has no sessions.
 func IsModern(version string) bool { return mcp.IsModernProtocol(version) }
 
-// checkStandardHeaders compares Mcp-Method and Mcp-Name with the body. The
-// name of a stream is its URI, as that of a read; since the header is not
-// required for a method that its specification does not know, it may be left
-// out.
+// checkStandardHeaders compares Mcp-Method and Mcp-Name with the body. The name of a stream is its
+// URI, like that of a read. The header may be left out for a stream, since the specification of
+// that method does not know the header.
 func checkStandardHeaders(message Message, header headers) *Error {
 	method := mcp.MCPMethod(message.Method)
 	if message.Method == MethodStream {

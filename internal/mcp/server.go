@@ -28,11 +28,11 @@ const (
 	serverName  = "repomcp"
 	serverTitle = "repomcp: git repositories"
 
-	// defaultReadLimit of resources/read: a result is held several times over
-	// while it is encoded, about six times its size.
+	// defaultReadLimit bounds resources/read: a result takes about six times its size while it is
+	// encoded.
 	defaultReadLimit = 4 << 20
-	// defaultHeartbeat keeps idle event streams open through proxies, whose
-	// usual timeout is a minute.
+	// defaultHeartbeat keeps idle event streams open through proxies, whose usual timeout is a
+	// minute.
 	defaultHeartbeat = 30 * time.Second
 )
 
@@ -45,21 +45,19 @@ type Options struct {
 	Subscriptions *watch.Subscriptions
 	// Version of the program, shown to clients.
 	Version string
-	// ReadLimit is the largest content of resources/read in bytes; 0 means
-	// 4 MiB.
+	// ReadLimit is the largest content of resources/read in bytes; 0 means 4 MiB.
 	ReadLimit int64
-	// BinaryLimit is the largest content that follows a reply as bytes; 0 means what
-	// archives are limited to by default.
+	// BinaryLimit is the largest content that follows a reply as bytes; 0 means the default limit
+	// of archives.
 	BinaryLimit int64
-	// Delivery is what resources/stream does where the request does not say.
+	// Delivery is the delivery of resources/stream if the request names none.
 	Delivery Delivery
-	// Unknown says that there is no such tool or prompt, and which may be meant;
-	// kind is the word for what it is. Nil only lists those that there are.
+	// Unknown returns the message for an unknown tool or prompt, with suggestions; kind is the word
+	// for it. Nil only lists the existing names.
 	Unknown func(kind, name string, offered []string) string
 	// Sessions signs session ids; nil makes ids that end with the process.
 	Sessions *Sessions
-	// Heartbeat is how often something is written to an idle event stream; 0
-	// means 30 s.
+	// Heartbeat is how often something is written to an idle event stream; 0 means 30 s.
 	Heartbeat time.Duration
 	Logger    *slog.Logger
 }
@@ -70,16 +68,15 @@ type Server struct {
 	resources *resources.Service
 	logger    *slog.Logger
 	calls     calls
-	listening sync.Map     // the sessions that have an event stream, as subscriberOf has them
-	pings     atomic.Int64 // ids of those that were sent
-	tools     []mcp.Tool   // by their names
+	listening sync.Map     // sessions with an event stream, by subscriberOf
+	pings     atomic.Int64 // ids of sent pings
+	tools     []mcp.Tool   // by name
 	handlers  map[string]ToolHandler
 	prompts   []mcp.Prompt
 	writers   map[string]PromptWriter
 }
 
-// instructions are shown to the model. They are static: nothing of a
-// repository gets into them.
+// instructions are shown to the model. They are static and contain nothing from a repository.
 func (s *Server) instructions() string {
 	if s.resources.Downloads() {
 		return fmt.Sprintf(guide, "downloads a whole tree; it does not go through the conversation",
@@ -88,7 +85,7 @@ func (s *Server) instructions() string {
 	return fmt.Sprintf(guide, "tells how to have a whole tree in a file, past the conversation", "")
 }
 
-// guide lacks how archives are made, and by which method they are had.
+// guide lacks how archives are made, and the method that fetches them.
 const guide = "Read-only access to git repositories, at any branch, tag or commit.\n" +
 	"Begin with search_repositories: the other tools take the names that it lists as repo. Find text with " +
 	"search_code, files with find_files, and read them with get_file_contents; list_commits, get_commit, " +
@@ -114,34 +111,34 @@ func New(options Options) *Server {
 	}
 }
 
-// Heartbeat is how often something is to be written to an idle event stream.
+// Heartbeat is the interval at which something is to be written to an idle event stream.
 func (s *Server) Heartbeat() time.Duration { return s.options.Heartbeat }
 
-// implementation is what the server says it is.
+// implementation is the server's description of itself.
 func (s *Server) implementation() mcp.Implementation {
 	return mcp.Implementation{Name: serverName, Title: serverTitle, Version: s.options.Version}
 }
 
 // Reply is the answer to a request.
 type Reply struct {
-	// Message is one line.
+	// Message is a single line.
 	Message []byte
-	// Code of the error in it, or 0.
+	// Code is that of an error reply, or 0.
 	Code int
-	// Refusal is why the server did not let it in; nil where it did.
+	// Refusal is why the limits refused the request; nil if they did not.
 	Refusal *limits.Refusal
-	// Session is the id of the session that it begins, or "".
+	// Session is the id of the session that the reply begins, or "".
 	Session string
-	// Attachments are the streams that the message names, whose bytes follow it. Who
-	// gets the reply closes them.
+	// Attachments are the streams that the message names, whose bytes follow it. The receiver of
+	// the reply closes them.
 	Attachments *attachments.List
-	// Stream is the bytes that answer a resources/stream, instead of a message: see
+	// Stream is the bytes that answer a resources/stream request, instead of a message: see
 	// [Server.Stream].
 	Stream *Stream
 }
 
-// Answer answers all requests but those of resources/stream and
-// subscriptions/listen. They must have passed [Server.Admit].
+// Answer answers all requests but those of resources/stream and subscriptions/listen. The request
+// must have passed [Server.Admit].
 func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 	beside, failure := s.attachments(r)
 	if failure != nil {
@@ -161,7 +158,7 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 	if failure != nil || r.begun == nil {
 		return reply
 	}
-	// Nothing is kept of a session: its id says all.
+	// The server keeps no session state: the id contains all of it.
 	id, err := s.options.Sessions.Mint(*r.begun, access.PrincipalOf(ctx).ID)
 	if err != nil {
 		return r.reply(ctx, nil, resources.Internal(err))
@@ -170,7 +167,7 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 	return reply
 }
 
-// reply writes a result, or else a failure.
+// reply encodes a result, or else a failure.
 func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 	if failure == nil {
 		var envelope any = mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(r.ID), Result: result}
@@ -191,8 +188,8 @@ func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 	}
 }
 
-// WriteBatch writes replies as one array, each before the next is made, and reports
-// whether there were any: of none nothing is written.
+// WriteBatch writes replies as one array, each before the next is made. begun reports whether there
+// were any; without replies nothing is written.
 func WriteBatch(w io.Writer, replies iter.Seq[[]byte]) (begun bool, err error) {
 	separator := "["
 	for reply := range replies {
@@ -208,15 +205,15 @@ func WriteBatch(w io.Writer, replies iter.Seq[[]byte]) (begun bool, err error) {
 	return true, err
 }
 
-// Identity is what the server says of itself, to clients that ask for it in the
-// protocol and to those that look before they connect.
+// Identity is the server's description of itself, for clients of the protocol and for those that
+// look before they connect.
 type Identity struct {
 	Name, Title, Version string
-	// Protocols are the versions of MCP that it speaks, the newest first.
+	// Protocols are the supported versions of MCP, the newest first.
 	Protocols []string
 }
 
-// Identity returns what results of initialize and server/discover say as well.
+// Identity returns what the results of initialize and server/discover contain as well.
 func (s *Server) Identity() Identity {
 	own := s.implementation()
 	return Identity{Name: own.Name, Title: own.Title, Version: own.Version, Protocols: Versions()}

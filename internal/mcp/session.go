@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// sessionLife is how long a session id is accepted. A client whose id is
-// refused initialises again.
+// sessionLife is how long a session id is accepted. A client whose id is refused initialises again.
 const sessionLife = 24 * time.Hour
 
-// Claims is what a session id says. A server keeps nothing about a session
-// that it could not do without: any server with the same key reads the id.
+// Claims is the content of a session id. A server keeps no indispensable session state: every
+// server with the same key can read the id.
 type Claims struct {
 	// Version of the protocol that initialize agreed on.
 	Version string `json:"v"`
@@ -24,9 +23,9 @@ type Claims struct {
 	Stream TransferCapability `json:"s"`
 	// Binary is the client's binaryTransfer capability.
 	Binary TransferCapability `json:"x,omitzero"`
-	// Nonce tells sessions apart and makes ids impossible to guess.
+	// Nonce makes ids unique and impossible to guess.
 	Nonce string `json:"n"`
-	// Issued is when, in seconds since 1970.
+	// Issued is the time of issue, in seconds since 1970.
 	Issued int64 `json:"t"`
 }
 
@@ -36,9 +35,8 @@ type Sessions struct {
 	now func() time.Time
 }
 
-// NewSessions uses a secret key; servers that share it accept each other's
-// sessions. Without one a random key is made, and sessions end with the
-// process.
+// NewSessions uses a secret key; servers that share it accept each other's sessions. Without a key
+// it makes a random one, and sessions end with the process.
 func NewSessions(key []byte) *Sessions {
 	if len(key) == 0 {
 		key = []byte(rand.Text() + rand.Text())
@@ -49,8 +47,8 @@ func NewSessions(key []byte) *Sessions {
 // sessionKeyPurpose separates these signatures from others with the same key.
 const sessionKeyPurpose = "repomcp session id v1\x00"
 
-// sign signs for a principal, by its id. The id is no part of what is signed visibly: a
-// session id says nothing about who has it. A payload has no NUL.
+// sign signs for a principal, by its id. The signature covers the principal without revealing it,
+// so a session id says nothing about its owner. A payload has no NUL.
 func (s *Sessions) sign(payload, principal string) string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte(sessionKeyPurpose + payload))
@@ -60,8 +58,8 @@ func (s *Sessions) sign(payload, principal string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Mint signs a new id, which is good for a principal alone; "" is anybody where nobody
-// is asked. It is visible ASCII, as the specification asks.
+// Mint signs a new id, which is valid only for a principal; "" is every client of a server without
+// authentication. The id is visible ASCII, as the specification demands.
 func (s *Sessions) Mint(claims Claims, principal string) (string, error) {
 	claims.Nonce, claims.Issued = rand.Text(), s.now().Unix()
 	content, err := json.Marshal(claims)
@@ -72,14 +70,14 @@ func (s *Sessions) Mint(claims Claims, principal string) (string, error) {
 	return payload + "." + s.sign(payload, principal), nil
 }
 
-// errSession refuses a session id: forged, altered, expired or of another principal.
+// errSession refuses a session id that is forged, altered, expired or of another principal.
 var errSession = errors.New("session id is not valid")
 
-// Parse checks an id that a principal sent, and returns what it says.
+// Parse checks an id that a principal sent, and returns its claims.
 func (s *Sessions) Parse(id, principal string) (Claims, error) {
 	payload, signature, ok := strings.Cut(id, ".")
-	// The texts are compared: decoding passes over line ends, and a session
-	// has one id.
+	// The encoded strings are compared, since decoding ignores line ends, and a session has only
+	// one id.
 	if !ok || !hmac.Equal([]byte(signature), []byte(s.sign(payload, principal))) {
 		return Claims{}, errSession
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// streamable marks what resources/stream serves, as members of _meta; nil where
-// there is no such method.
+// streamable marks resources that resources/stream serves, as members of _meta; nil if the method
+// is not available.
 func (s *Server) streamable() map[string]any {
 	if !s.resources.Downloads() {
 		return nil
@@ -18,7 +18,7 @@ func (s *Server) streamable() map[string]any {
 	return map[string]any{resources.MetaStreamable: true}
 }
 
-// howToFetch says by which method what may have many bytes is had.
+// howToFetch names the method that fetches large content.
 func (s *Server) howToFetch() string {
 	if s.resources.Downloads() {
 		return "Download it with resources/stream."
@@ -26,19 +26,19 @@ func (s *Server) howToFetch() string {
 	return fmt.Sprintf("Read it with resources/read, which returns up to %d bytes.", s.options.ReadLimit)
 }
 
-// Stream is bytes that answer a resources/stream request (SEP-2532).
+// Stream has the bytes that answer a resources/stream request (SEP-2532).
 type Stream struct {
 	*resources.Body
 	// Redirects says that the client may be sent to where the bytes are kept.
 	Redirects bool
 }
 
-// Close releases the bytes and what was found.
+// Close releases the bytes and the resource.
 func (s *Stream) Close() error { return errors.Join(s.Body.Close(), s.Found.Close()) }
 
-// Stream answers a resources/stream request: with bytes, which are in [Reply.Stream], or
-// with a message, which has a link or an error. acceptsBytes says whether the request
-// admits bytes of a type; nil says that the transport has no place for them.
+// Stream answers a resources/stream request: with bytes in [Reply.Stream], or with a message, which
+// has a link or an error. acceptsBytes reports whether the request admits bytes of a type; nil
+// means that the transport has no place for bytes.
 func (s *Server) Stream(ctx context.Context, r *Request, acceptsBytes func(mimeType string) bool) Reply {
 	if failure := r.refusesStreams(); failure != nil {
 		return r.reply(ctx, nil, failure.With(paramURI, r.Params.URI))
@@ -94,7 +94,7 @@ func (s *Server) close(ctx context.Context, content io.Closer) {
 	}
 }
 
-// refusesStreams says why the client gets no stream at all, or nil.
+// refusesStreams returns why the client gets no stream at all, or nil.
 func (r *Request) refusesStreams() *Error {
 	switch {
 	case !r.Stream.Declared:
@@ -111,7 +111,7 @@ func (r *Request) refusesStreams() *Error {
 	}
 }
 
-// refusesStream says why what was found cannot be streamed to the client.
+// refusesStream returns why what was found cannot be streamed to the client.
 func (s *Server) refusesStream(ctx context.Context, err error, found *resources.Found) *Error {
 	excess := (*resources.TooLargeError)(nil)
 	if !errors.As(err, &excess) {

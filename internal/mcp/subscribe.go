@@ -15,7 +15,7 @@ import (
 // subscribe answers resources/subscribe.
 func (s *Server) subscribe(ctx context.Context, r *Request, _ mcp.SubscribeParams) (any, *Error) {
 	err := s.options.Subscriptions.Subscribe(ctx, r.subscriber(ctx), r.Address, r.Params.URI)
-	if err != nil && !errors.Is(err, watch.ErrForeign) { // nothing will ever be heard of what is foreign
+	if err != nil && !errors.Is(err, watch.ErrForeign) { // a foreign URI never changes
 		return nil, subscriptionError(err, r.Params.URI)
 	}
 	return &mcp.EmptyResult{}, nil
@@ -27,7 +27,7 @@ func (s *Server) unsubscribe(ctx context.Context, r *Request, _ mcp.UnsubscribeP
 	return &mcp.EmptyResult{}, nil
 }
 
-// boundTexts are what a client can do at a bound of subscriptions.
+// boundTexts say what a client can do at a bound of subscriptions.
 var boundTexts = map[watch.Bound]string{
 	watch.PerAddress: "All clients of your address together watch %d resources, which is the most for one address. " +
 		"End subscriptions, or read the resource from time to time.",
@@ -52,9 +52,9 @@ func subscriptionError(err error, uri string) *Error {
 	}
 }
 
-// Listen answers a subscriptions/listen request, until ctx ends: notify writes its
-// notifications, of which the first is the acknowledgement. The reply is the last
-// message. Only a request that is refused has no notification before it.
+// Listen answers a subscriptions/listen request, until ctx ends. notify writes its notifications,
+// the first of which is the acknowledgement. The reply is the last message. Only a refused request
+// has no notification before it.
 func (s *Server) Listen(ctx context.Context, r *Request, notify func(message []byte) error) Reply {
 	params, failure := parseParams[mcp.SubscriptionsListenParams](r)
 	if raw := r.Params.members[paramNotifications]; failure == nil && (raw == nil || string(raw) == "null") {
@@ -70,9 +70,8 @@ func (s *Server) Listen(ctx context.Context, r *Request, notify func(message []b
 	return r.reply(ctx, result, nil)
 }
 
-// listen subscribes until ctx ends, or not at all to what it cannot: the
-// acknowledgement says what was established. All that a stream has names its
-// request.
+// listen subscribes until ctx ends, and skips what cannot be subscribed to: the acknowledgement
+// lists the established subscriptions. Every message of the stream names its request.
 func (s *Server) listen(
 	ctx context.Context, r *Request, wanted mcp.SubscriptionFilter, notify func(message []byte) error,
 ) {

@@ -31,13 +31,12 @@ func (s *Server) listTemplates(_ context.Context, _ *Request, params mcp.Paginat
 	return members{"resourceTemplates": s.templates()}, nil
 }
 
-// variablesOf a template, in their order.
+// variablesOf returns the variables of a template, in order.
 func variablesOf(uriTemplate string) []string {
 	return mcp.NewResourceTemplate(uriTemplate, "").URITemplate.Varnames()
 }
 
-// templates are the grammar of [resources.Parse] as RFC 6570 templates, by their
-// names.
+// templates are the grammar of [resources.Parse] as RFC 6570 templates, by name.
 func (s *Server) templates() []template {
 	list := []template{
 		description("repo://{+repo}", "repository", "Repository",
@@ -62,12 +61,12 @@ func (s *Server) templates() []template {
 	return slices.SortedFunc(slices.Values(list), func(a, b template) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// description is the template of what resources/read serves alone.
+// description is the template of a resource that only resources/read serves.
 func description(uri, name, title, text string) template {
 	return template{URI: uri, Name: name, Title: title, Description: text, MIMEType: resources.TypeJSON}
 }
 
-// stream is the template of what resources/stream serves as well.
+// stream is the template of a resource that resources/stream serves as well.
 func (s *Server) stream(uri, name, title, mimeType, text string) template {
 	return template{
 		Meta: s.streamable(), URI: uri, Name: name, Title: title, Description: text,
@@ -75,7 +74,7 @@ func (s *Server) stream(uri, name, title, mimeType, text string) template {
 	}
 }
 
-// archiveTemplate has all options of an archive.
+// archiveTemplate returns the template with all options of an archive.
 func archiveTemplate() string {
 	var names []string
 	for _, p := range archive.Parameters() {

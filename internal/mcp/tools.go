@@ -14,12 +14,12 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// HeaderTools chooses fewer tools for a request, or for a connection, by their names
-// with commas between. Without it all are offered.
+// HeaderTools limits the tools of a request, or of a connection, to those that it names, separated
+// by commas. Without it all are offered.
 const HeaderTools = "X-MCP-Tools"
 
-// ToolHandler runs a tool. What the model can mend is a result with IsError; an error
-// is the server's own, which the client is only told that there was.
+// ToolHandler runs a tool. A mistake that the model can correct is a result with IsError; an error
+// is the server's own, and the client learns only that it occurred.
 type ToolHandler func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error)
 
 // AddTool offers a tool to agents. Call it before the first request.
@@ -39,7 +39,7 @@ func names[T mcp.Named](list []T) []string {
 	return names
 }
 
-// listTools answers tools/list with those that the request's header leaves.
+// listTools answers tools/list with the tools that the request's header leaves.
 func (s *Server) listTools(_ context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
 	if params.Cursor != "" {
 		return nil, foreignCursor()
@@ -58,11 +58,11 @@ type callParams struct {
 	mcp.MultiRoundTripParams
 }
 
-// callTool answers tools/call, and tells of the call.
+// callTool answers tools/call, and notes the call in the request's account.
 func (s *Server) callTool(ctx context.Context, r *Request, params callParams) (any, *Error) {
 	run := s.handlers[params.Name]
 	if run == nil {
-		return nil, wrongMember("name", "the name of a tool") // it is missing: checkName refuses other names
+		return nil, wrongMember("name", "the name of a tool") // it is missing: checkName refuses unknown names
 	}
 	request := mcp.CallToolRequest{Params: mcp.CallToolParams{Name: params.Name}}
 	if params.Arguments != nil {
@@ -78,7 +78,7 @@ func (s *Server) callTool(ctx context.Context, r *Request, params callParams) (a
 	if refusal := limits.RefusalOf(err); refusal != nil {
 		return nil, resources.Refused(refusal).With("method", r.Method)
 	}
-	if err = errors.Join(err, attachments.Of(ctx).Close()); err != nil { // a failure names none
+	if err = errors.Join(err, attachments.Of(ctx).Close()); err != nil { // a failure names no attachments
 		if ctx.Err() == nil {
 			s.logger.ErrorContext(ctx, "a tool failed", "tool", params.Name, "error", err)
 		}
@@ -87,8 +87,8 @@ func (s *Server) callTool(ctx context.Context, r *Request, params callParams) (a
 	return result, nil
 }
 
-// checkName refuses tools and prompts that there are not, with which are meant. A
-// name that is none at all is an error of another kind.
+// checkName refuses unknown tools and prompts, and suggests similar ones. An invalid name is an
+// error of another kind.
 func (s *Server) checkName(r *Request) *Error {
 	offered, kind := names(s.tools), "tool"
 	switch r.Method {
@@ -113,8 +113,8 @@ func (s *Server) checkName(r *Request) *Error {
 	return nil
 }
 
-// name is that of a tool or a prompt, if it is a text, in any case of letters, as the
-// type of the params takes it.
+// name returns the name of a tool or a prompt, if it is a string. The member's case is ignored, as
+// in the type of the params.
 func (p Params) name() (name string, ok bool) {
 	var params struct{ Name string }
 	if json.Unmarshal(p.Raw, &params) != nil {
@@ -131,7 +131,7 @@ func (s *Server) unknownName(kind, name string, offered []string) *Error {
 	return (&Error{Reason: ReasonParams, Message: words}).With(kind, resources.Text(resources.Clip(name)))
 }
 
-// splitNames reads a list of names; nil is none.
+// splitNames reads a list of names; nil means that there is none.
 func splitNames(list string) (names []string) {
 	for name := range strings.SplitSeq(list, ",") {
 		if name = strings.TrimSpace(name); name != "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// revisionAdvice says what a client does instead of each form of a revision that git can read and
-// this server does not.
+// revisionAdvice says what to use instead of each form of a revision that git can read and this
+// server does not.
 var revisionAdvice = map[string]string{
 	"@{": "the revision has @{…}: it asks for a reflog or the branch of a remote, and nothing of either is served. " +
 		"Name a commit, or count back with ~",
@@ -15,9 +15,8 @@ var revisionAdvice = map[string]string{
 		"and name it",
 }
 
-// ExplainRevision returns what a client is told about a revision that cannot be understood, or
-// leads to no commit: an error that matches [git.RevisionError] or [git.KindError]. It returns "" for
-// other errors.
+// ExplainRevision returns the message for a revision that cannot be parsed, or leads to no commit:
+// an error that matches [git.RevisionError] or [git.KindError]. It returns "" for other errors.
 func ExplainRevision(err error) string {
 	if syntax := (*git.RevisionError)(nil); errors.As(err, &syntax) {
 		if advice, ok := revisionAdvice[syntax.Form]; ok {

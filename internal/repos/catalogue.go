@@ -23,16 +23,14 @@ import (
 )
 
 const (
-	// defaultRescan is how often the root is walked for repositories that came
-	// or went. A lookup that misses also triggers a walk, so that this is only
-	// the age of listings.
+	// defaultRescan is how often the root is walked for new and removed repositories. A lookup that
+	// misses also causes a walk, so this only limits the age of listings.
 	defaultRescan = 10 * time.Second
-	// missRescan is the shortest time between two walks that lookups of
-	// unknown names cause: an attacker who guesses names must not keep the
-	// disk busy.
+	// missRescan is the shortest time between two walks that lookups of unknown names cause: an
+	// attacker who guesses names must not keep the disk busy.
 	missRescan = time.Second
-	// idlePacks is after which time unused packs are closed: an open
-	// descriptor keeps the disk space of a deleted pack.
+	// idlePacks is after which time unused packs are closed: an open descriptor keeps the disk
+	// space of a deleted pack.
 	idlePacks = time.Minute
 )
 
@@ -40,35 +38,35 @@ const (
 type Options struct {
 	// AllowUnreachable also serves commits that no ref leads to.
 	AllowUnreachable bool
-	// HideRefs are rules in the form of transfer.hideRefs (git-config(1)) that
-	// count after those of each repository's own configuration.
+	// HideRefs are rules in the form of transfer.hideRefs (git-config(1)) that apply after those of
+	// each repository's own configuration.
 	HideRefs []string
-	// ServeRefs are the only refs that are served, unless they are hidden: names such
-	// as refs/heads/main, or folders such as refs/tags. None means all.
+	// ServeRefs are the only refs that are served, unless they are hidden: names such as
+	// refs/heads/main, or folders such as refs/tags. None means all.
 	ServeRefs []string
 	// Rescan is how often the root is walked; 0 means 10 seconds.
 	Rescan time.Duration
-	// Store bounds what is remembered of histories.
+	// Store bounds the caches of histories.
 	Store git.StoreOptions
-	// Visible returns which repositories the visitor of a request may know of, by
-	// their names. That it is nil, or returns nil, means all.
+	// Visible returns a function that reports, by name, which repositories the client of a request
+	// may know of. A nil Visible, or a nil function, means all.
 	Visible func(ctx context.Context) func(name string) bool
-	// Logger gets what an operator wants to know; nil discards it.
+	// Logger gets messages for the operator; nil discards them.
 	Logger *slog.Logger
 }
 
 // Catalogue knows the repositories below one root. It may be used by any
 // number of goroutines.
 //
-// Its own methods are the operator's: they see everything. Whatever serves
-// visitors is given [Views] instead.
+// Its own methods are the operator's: they see everything. Code that serves clients is given
+// [Views] instead.
 type Catalogue struct {
 	View
 	store   *git.Store
 	options Options
 	logger  *slog.Logger
 
-	scanning sync.Mutex // one walk at a time
+	scanning sync.Mutex // only one walk at a time
 
 	mu      sync.RWMutex
 	scanned time.Time
@@ -106,7 +104,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 	return c, nil
 }
 
-// Close releases the root. Snapshots that are open stay usable.
+// Close releases the root. Open snapshots stay usable.
 func (c *Catalogue) Close() error { return c.store.Close() }
 
 // Watch keeps the catalogue fresh until ctx ends.
@@ -119,12 +117,11 @@ func (c *Catalogue) Watch(ctx context.Context) {
 	}
 }
 
-// errRootGone says that what was opened is no longer what the root's path names.
+// errRootGone says that the root's path names another folder now, or none.
 var errRootGone = errors.New("the root was deleted, or another folder has taken its place")
 
-// Check fails when the root cannot be read any more: it was deleted, unmounted
-// or replaced since it was opened. It looks at the folder and at none below it,
-// so that it may be asked often.
+// Check fails when the root cannot be read any more: it was deleted, unmounted or replaced since it
+// was opened. It looks only at the root folder, so it may be called often.
 func (c *Catalogue) Check() error {
 	opened, err := c.store.Root().Stat(".")
 	if err != nil {
@@ -142,10 +139,10 @@ func (c *Catalogue) Check() error {
 	return nil
 }
 
-// Usage counts what is open now of all repositories.
+// Usage counts the open resources of all repositories.
 func (c *Catalogue) Usage() objects.Usage { return c.store.Usage() }
 
-// For returns what the visitor of a request may know of.
+// For returns the client's view for a request.
 func (c *Catalogue) For(ctx context.Context) View {
 	if c.options.Visible == nil {
 		return c.View
@@ -160,7 +157,7 @@ func (c *Catalogue) listing() []string {
 	return c.names
 }
 
-// rescan walks the root unless that was done less than age ago.
+// rescan walks the root unless it was walked less than age ago.
 func (c *Catalogue) rescan(age time.Duration) error {
 	c.scanning.Lock()
 	defer c.scanning.Unlock()
@@ -186,8 +183,8 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	return nil
 }
 
-// walk adds the repositories at and below dir, a path relative to the root.
-// A folder that cannot be read is left out, except for the root itself.
+// walk adds the repositories at and below dir, a path relative to the root. It skips a folder that
+// cannot be read, except for the root itself.
 func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 	entries, err := files.ReadDir(c.store.Root(), dir)
 	if err != nil {
@@ -214,7 +211,7 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 		return err
 	}
 	for _, entry := range entries {
-		// Symbolic links are none: see links.
+		// Symbolic links are handled by links.
 		if !entry.IsDir() || entry.Name() == ".git" {
 			continue
 		}
@@ -231,8 +228,8 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 	return nil
 }
 
-// gitDir is the folder with HEAD, objects and refs of the repository in a
-// folder: the folder itself when it is bare, or the .git in it.
+// gitDir is the folder with HEAD, objects and refs of the repository in a folder: the folder itself
+// if it is bare, or the .git in it.
 func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (folder string, ok bool, err error) {
 	if git.IsGitDir(entries) {
 		return dir, true, nil
@@ -248,10 +245,9 @@ func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (folder string, ok
 	return folder, err == nil && git.IsGitDir(inner), nil
 }
 
-// links adds the repositories that symbolic links of a folder lead to, under the
-// links' names. A link to anything else is not followed, so that no folder is
-// walked twice, and the operator is told of those that lead out of the root: in
-// one line for a folder, since some have thousands.
+// links adds the repositories that symbolic links in a folder point to, under the names of the
+// links. A link to anything else is not followed, so that no folder is walked twice. Links out of
+// the root are logged, in one line for a folder, since some have thousands.
 func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*Repository) error {
 	out := 0
 	first := ""
@@ -266,7 +262,7 @@ func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*R
 			if out++; out == 1 {
 				first = link
 			}
-		case err == nil: // others lead nowhere
+		case err == nil: // others point nowhere
 			if err := c.addLinked(found, link, target); err != nil {
 				return err
 			}
@@ -283,9 +279,9 @@ func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*R
 
 var errOutside = errors.New("leads out of the root")
 
-// inside is the path below the root that a symbolic link leads to in the end,
-// be it written absolute or relative. It only looks at names: what is there is
-// opened through the os.Root as everything else.
+// inside is the path below the root that a symbolic link finally points to, whether it is absolute
+// or relative. It only looks at names: the target is opened through the os.Root like everything
+// else.
 func (c *Catalogue) inside(link string) (string, error) {
 	root, err := filepath.EvalSymlinks(c.store.Root().Name())
 	if err != nil {
@@ -308,7 +304,7 @@ func (c *Catalogue) addLinked(found map[string]*Repository, link, target string)
 		return err
 	}
 	if err != nil {
-		return nil // most links lead to files
+		return nil // most links point to files
 	}
 	folder, ok, err := c.gitDir(target, entries)
 	if ok {
@@ -317,8 +313,8 @@ func (c *Catalogue) addLinked(found map[string]*Repository, link, target string)
 	return err
 }
 
-// nameOf is the name of the repository in a folder: its path below the root,
-// or the root's own name when the root itself is the repository.
+// nameOf is the name of the repository in a folder: its path below the root, or the root's own name
+// if the root itself is the repository.
 func (c *Catalogue) nameOf(dir string) string {
 	if dir == "." {
 		return filepath.Base(c.store.Root().Name())
@@ -326,8 +322,8 @@ func (c *Catalogue) nameOf(dir string) string {
 	return dir
 }
 
-// add keeps the first of two folders with the same name: a.git and a sort in
-// a fixed order, so that the choice is stable.
+// add keeps the first of two folders with the same name: a.git and a sort in a fixed order, so the
+// choice is stable.
 func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
 	switch {
 	case !IsName(name):
@@ -340,14 +336,14 @@ func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
 	}
 }
 
-// leaveOut tells the operator once why a repository is not served.
+// leaveOut logs once why a repository is not served.
 func (c *Catalogue) leaveOut(dir, reason string) {
 	if c.told.first(dir) {
 		c.logger.Warn("a repository is left out", "folder", dir, "reason", reason)
 	}
 }
 
-// regular is the type of a file that is nothing special.
+// regular is the type of a regular file.
 const regular fs.FileMode = 0
 
 func has(entries []fs.DirEntry, name string, kind fs.FileMode) bool {

@@ -5,28 +5,26 @@ import (
 	"strings"
 )
 
-// alwaysHidden are namespaces that tools keep for themselves. What only they
-// lead to was not published: GitLab's keep-around refs hold force-pushed
-// commits for ever, a stash is a private draft, and replacements have no part in
-// what is served.
+// alwaysHidden are namespaces that tools keep for themselves. Commits that only they lead to were
+// not published: GitLab's keep-around refs hold force-pushed commits for ever, a stash is a private
+// draft, and replacements are not served.
 var alwaysHidden = []string{"refs/stash", "refs/keep-around", "refs/original", "refs/bisect", "refs/rewritten",
 	"refs/worktree", "refs/replace"}
 
-// hidingKeys are those by which an operator tells git which refs not to hand out.
+// hidingKeys are the settings by which an operator hides refs from git's clients.
 var hidingKeys = []string{"transfer.hiderefs", "uploadpack.hiderefs"}
 
-// hidingRules say which refs are not served, in the form of transfer.hideRefs in
-// git-config(1): a ref's name or the folder that it is in, after "!" what is
-// shown all the same. The last rule that fits counts.
+// hidingRules say which refs are not served, in the form of transfer.hideRefs in git-config(1): a
+// ref's name or the folder that it is in; a "!" before it shows the ref. The last matching rule
+// counts.
 type hidingRules struct {
 	rules []string
-	// served are the only refs that may be shown: names, or the folders that they are
-	// in. None means all.
+	// served are the only refs that may be shown: names or folders. None means all.
 	served []string
 }
 
-// hidingRules of a repository: those for all repositories, then the
-// repository's own, then the operator's, which so have the last word.
+// hidingRules returns the rules of a repository: those for all repositories, then the repository's
+// own, then the operator's, which have the last word.
 func (c *Catalogue) hidingRules(configured func(keys ...string) []string) hidingRules {
 	return hidingRules{
 		slices.Concat(alwaysHidden, configured(hidingKeys...), c.options.HideRefs), c.options.ServeRefs,
@@ -47,8 +45,8 @@ func (h hidingRules) hides(name string) bool {
 	}
 	for _, rule := range slices.Backward(h.rules) {
 		rule, shown := strings.CutPrefix(rule, "!")
-		// "^" has git match before it strips a namespace (gitnamespaces(7)), of
-		// which there are none here.
+		// "^" makes git match before it strips a namespace (gitnamespaces(7)); there are no
+		// namespaces here.
 		if within(name, strings.TrimPrefix(rule, "^")) {
 			return !shown
 		}

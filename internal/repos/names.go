@@ -6,14 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxNameBytes bounds a repository's name: PATH_MAX of Linux, so that every
-// folder that can exist below the root fits.
+// maxNameBytes bounds a repository's name: PATH_MAX of Linux, so that every folder that can exist
+// below the root fits.
 const maxNameBytes = 4096
 
-// IsName reports whether a relative path can be the name of a repository.
-// The rule keeps names that a URI, a shell and a log line can carry safely;
-// it is not what protects the file system, since names are only looked up in
-// the catalogue and never joined to a path.
+// IsName reports whether a relative path can be the name of a repository. The rule admits names
+// that are safe in a URI, a shell and a log line; it does not protect the file system, since names
+// are only looked up in the catalogue and never joined to a path.
 func IsName(name string) bool {
 	if name == "" || len(name) > maxNameBytes || !utf8.ValidString(name) {
 		return false
@@ -26,8 +25,8 @@ func IsName(name string) bool {
 	return true
 }
 
-// nameMarks are the characters other than letters and digits that a name may
-// have. Control, bidirectional and format characters are no letters.
+// nameMarks are the characters other than letters and digits that a name may have. Control,
+// bidirectional and format characters are no letters.
 const nameMarks = "._-+~@=,!"
 
 func validSegment(segment string) bool {

@@ -2,15 +2,14 @@ package repos
 
 import "sync"
 
-// notices remember what the operator was told, so that a state that lasts is
-// logged once and not at each look at it. Keys are folders below the root.
+// notices remember what was logged, so that a lasting state is logged once and not at each check.
+// Keys are folders below the root.
 type notices struct {
 	mu   sync.Mutex
 	told map[string]bool
 }
 
-// first reports whether the operator has not been told yet, and notes that it
-// was.
+// first reports whether a state has not been logged yet, and notes that it is.
 func (n *notices) first(key string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -24,7 +23,7 @@ func (n *notices) first(key string) bool {
 	return true
 }
 
-// over says that a state has ended: when it comes again it is news.
+// over says that a state has ended: it is logged again if it returns.
 func (n *notices) over(key string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

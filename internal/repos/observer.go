@@ -2,7 +2,7 @@ package repos
 
 import "github.com/repomcp/repomcp/internal/git"
 
-// observer tells the operator and the quarantine what git finds out about a repository.
+// observer passes on to the log and the quarantine what git finds out about a repository.
 type observer struct{ *Repository }
 
 // Panicked implements [git.Observer]: the repository is quarantined.
@@ -11,8 +11,8 @@ func (o observer) Panicked(err error) { o.catalogue.quarantine.Panicked(subject(
 // Resolved implements [git.Observer].
 func (o observer) Resolved(err error) { o.notice(err) }
 
-// RefsListed implements [git.Observer]: the operator is told once of refs that cannot be read, and
-// the repository is examined.
+// RefsListed implements [git.Observer]: unreadable refs are logged once, and the repository is
+// examined.
 func (o observer) RefsListed(refs, damaged int, first git.Ref) {
 	key := o.dir + "/refs"
 	switch {

@@ -25,7 +25,7 @@ func newRepository(c *Catalogue, name, dir string) *Repository {
 	return r
 }
 
-// gitOptions are the rules of the catalogue as git takes them.
+// gitOptions are the rules of the catalogue in git's form.
 func (r *Repository) gitOptions() git.Options {
 	return git.Options{
 		ReachableOnly: !r.catalogue.options.AllowUnreachable,
@@ -39,12 +39,12 @@ func (r *Repository) gitOptions() git.Options {
 // Name is the repository's path below the root without .git.
 func (r *Repository) Name() string { return r.name }
 
-// Folder is where git has the repository on this machine. It is for programs of the
-// operator, and never for clients.
+// Folder is the repository's path on this machine. It is for the operator's programs, and never for
+// clients.
 func (r *Repository) Folder() string { return r.git.Folder() }
 
-// Snapshot opens the repository as it is now: see [git.Repository.Snapshot]. It is
-// [ErrQuarantined] for a quarantined one.
+// Snapshot opens the repository as it is now: see [git.Repository.Snapshot]. It fails with
+// [ErrQuarantined] for a quarantined repository.
 func (r *Repository) Snapshot() (*git.Snapshot, error) {
 	if err := r.admit(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (r *Repository) Snapshot() (*git.Snapshot, error) {
 	return snapshot, err
 }
 
-// Tips reads all served refs. A repository that is gone is [git.ErrNotFound].
+// Tips reads all served refs. A repository that was removed is [git.ErrNotFound].
 func (r *Repository) Tips() (*git.Tips, error) {
 	if err := r.admit(); err != nil {
 		return nil, err
@@ -87,10 +87,10 @@ func (r *Repository) Fetched() time.Time { return r.git.Fetched() }
 // Denied is [git.Repository.Denied].
 func (r *Repository) Denied(limit int) (count int, first string) { return r.git.Denied(limit) }
 
-// RefStamp tells whether the files that hold refs may have been touched.
+// RefStamp changes when the files that hold refs may have changed.
 type RefStamp = stamp.Refs
 
-// RefStamp looks at them.
+// RefStamp computes the present stamp.
 func (r *Repository) RefStamp() RefStamp {
 	return stamp.OfRefs(r.catalogue.store.Root(), r.dir, r.list)
 }
@@ -103,14 +103,14 @@ func (r *Repository) list(dir string) ([]fs.DirEntry, error) {
 // maxDescriptionBytes bounds the one-line description of a repository.
 const maxDescriptionBytes = 1024
 
-// Description is the text of the repository's description file, as gitweb
-// shows it, or "". Git's placeholder for an unnamed repository counts as none.
+// Description is the content of the repository's description file, as gitweb shows it, or "". Git's
+// placeholder for an unnamed repository counts as none.
 func (r *Repository) Description() string {
 	file, _, err := files.Open(r.catalogue.store.Root(), r.dir+"/description")
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // it was only read
 	content, err := io.ReadAll(io.LimitReader(file, maxDescriptionBytes))
 	text := strings.TrimSpace(strings.ToValidUTF8(string(content), "\uFFFD"))
 	if err != nil || strings.HasPrefix(text, "Unnamed repository") {

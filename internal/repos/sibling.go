@@ -9,7 +9,7 @@ import (
 // maxURLBytes bounds the URL of a submodule.
 const maxURLBytes = 4 << 10
 
-// siblingNames are the names that an URL may mean, the best first.
+// siblingNames are the names that a URL may mean, the best first.
 func siblingNames(own, rawURL string) []string {
 	if len(rawURL) > maxURLBytes {
 		return nil
@@ -36,8 +36,8 @@ func siblingNames(own, rawURL string) []string {
 	return names
 }
 
-// relativeName resolves a relative URL of gitmodules(5), "submodule.<name>.url",
-// from a name in place of a URL: beyond the root there is nothing.
+// relativeName resolves a relative URL of gitmodules(5), "submodule.<name>.url", against a name in
+// place of a URL. A URL that leads out of the root has no name.
 func relativeName(own, relative string) []string {
 	parts := strings.Split(own, "/")
 	for rest := relative; ; {
@@ -59,8 +59,8 @@ func relativeName(own, relative string) []string {
 	}
 }
 
-// splitURL takes the host and the path out of the forms of git-clone(1): URLs,
-// host:path, and paths.
+// splitURL extracts the host and the path from the forms of git-clone(1): URLs, host:path, and
+// paths.
 func splitURL(raw string) (host, path string, ok bool) {
 	if strings.Contains(raw, "://") {
 		u, err := url.Parse(raw)
@@ -79,8 +79,7 @@ func splitURL(raw string) (host, path string, ok bool) {
 	return before[strings.LastIndexByte(before, '@')+1:], after, true
 }
 
-// nameParts divides a path into the parts of a name. It fails for one that
-// names something else than it seems.
+// nameParts divides a path into the parts of a name. It fails for a misleading path.
 func nameParts(path string) ([]string, bool) {
 	path = strings.TrimSuffix(strings.TrimRight(path, "/"), ".git")
 	parts := slices.DeleteFunc(strings.Split(path, "/"), func(part string) bool { return part == "" })

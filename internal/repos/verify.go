@@ -7,9 +7,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// Verify reads the packs of all repositories once, one after the other, and logs those
-// that differ from their checksums, and commit-graphs that differ from the commits:
-// before anybody asks for the object that is damaged.
+// Verify reads the packs of all repositories once, one after the other, and logs those that differ
+// from their checksums, and commit-graphs that differ from the commits: before a client asks for a
+// damaged object.
 func (c *Catalogue) Verify(ctx context.Context) {
 	damaged := 0
 	for _, name := range c.Names() {

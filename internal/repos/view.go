@@ -10,26 +10,24 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// Views show each visitor what he may know of. A [Catalogue] is the one there is:
-// who is given it as Views cannot see more than a visitor by mistake.
+// Views give each client its view. Code that is given a [Catalogue] as Views cannot accidentally
+// see more than the client.
 type Views interface {
 	For(ctx context.Context) View
 }
 
-// View is what one visitor may know of a catalogue. All else is not there: a name
-// that he may not know takes the way of one that nobody has, to the same error, in
-// the same time and with the same look at the disk. It is for one request, or for
-// as long as what was decided when it was made may hold.
+// View is the part of a catalogue that one client may know of. A hidden name is treated exactly
+// like a missing one: with the same error, in the same time and with the same disk access. A View
+// is for one request, or for as long as the access decision behind it may be kept.
 type View struct {
 	catalogue *Catalogue
-	visible   func(name string) bool // nil: everything is
+	visible   func(name string) bool // nil: all are visible
 }
 
-// gitSuffix is that of the folders of bare repositories: with it behind them names
-// are understood all the same.
+// gitSuffix is that of the folders of bare repositories. Names are also accepted with it.
 const gitSuffix = ".git"
 
-// Names lists all repositories in byte order. The slice is not to be changed.
+// Names lists all repositories in byte order. The slice must not be changed.
 func (v View) Names() []string {
 	all := v.catalogue.listing()
 	if v.visible == nil {
@@ -38,8 +36,8 @@ func (v View) Names() []string {
 	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !v.visible(name) })
 }
 
-// Page lists up to limit names that come after the given one, and whether
-// there are more. The cursor stays right while repositories come and go.
+// Page lists up to limit names that follow the given one, and whether there are more. The cursor
+// stays right while repositories come and go.
 func (v View) Page(after string, limit int) (names []string, more bool) {
 	all := v.catalogue.listing()
 	start, found := slices.BinarySearch(all, after)
@@ -58,7 +56,7 @@ func (v View) Page(after string, limit int) (names []string, more bool) {
 	return names, false
 }
 
-// Get looks a repository up by its name, or that with .git behind it.
+// Get looks a repository up by its name, or by its name with .git.
 func (v View) Get(name string) (*Repository, error) {
 	r, err := v.Known(name)
 	if err == nil || !IsName(name) {
@@ -70,7 +68,7 @@ func (v View) Get(name string) (*Repository, error) {
 	return v.Known(name)
 }
 
-// Snapshot takes a snapshot of a repository, which [View.Get] finds.
+// Snapshot takes a snapshot of a repository, which it looks up like [View.Get].
 func (v View) Snapshot(name string) (*git.Snapshot, error) {
 	repository, err := v.Get(name)
 	if err != nil {
@@ -79,8 +77,8 @@ func (v View) Snapshot(name string) (*git.Snapshot, error) {
 	return repository.Snapshot()
 }
 
-// Known looks a repository up among those that the last walk found: the answer
-// is there at once, and may be old by as much as the listing.
+// Known looks a repository up among those that the last walk found: it answers at once, and may be
+// as old as the listing.
 func (v View) Known(name string) (*Repository, error) {
 	if r := v.lookup(name); r != nil {
 		return r, nil
@@ -88,8 +86,8 @@ func (v View) Known(name string) (*Repository, error) {
 	return nil, fmt.Errorf("repository: %w", git.ErrNotFound)
 }
 
-// Longest finds the repository with the longest name that is the given path
-// or a leading part of it, ended by a slash, and returns what follows it.
+// Longest finds the repository whose name is the longest leading part of the path that ends at a
+// slash or at the end, and returns the rest.
 func (v View) Longest(p string) (r *Repository, rest string, err error) {
 	if r, rest, err = v.LongestKnown(p); err == nil {
 		return r, rest, nil
@@ -100,8 +98,8 @@ func (v View) Longest(p string) (r *Repository, rest string, err error) {
 	return v.LongestKnown(p)
 }
 
-// LongestKnown is [View.Longest] among those that the last walk found, as
-// [View.Known] is.
+// LongestKnown is [View.Longest] among the repositories that the last walk found, like
+// [View.Known].
 func (v View) LongestKnown(p string) (r *Repository, rest string, err error) {
 	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
 		if r := v.lookup(p[:end]); r != nil {
@@ -111,16 +109,14 @@ func (v View) LongestKnown(p string) (r *Repository, rest string, err error) {
 	return nil, "", fmt.Errorf("repository: %w", git.ErrNotFound)
 }
 
-// Sibling finds the repository that the URL of a submodule means, of a repository
-// among those of the view. A relative URL (./ and ../) counts from the name of the
-// repository, as gitmodules(5) says. Of another one the host and the path count, by
-// the longest end of them that is the name of a repository: of
-// https://host/group/lib.git those are host/group/lib and group/lib. A bare
-// last part is taken for a name only when it is the whole path. What fits
-// nothing is [git.ErrNotFound].
+// Sibling finds the repository that a submodule's URL means. A relative URL (./ and ../) is
+// resolved against the name of the repository, as gitmodules(5) says. Otherwise the longest end of
+// host and path that is the name of a repository counts: for https://host/group/lib.git these are
+// host/group/lib and group/lib. A last part alone is a name only if it is the whole path. A URL
+// without a match is [git.ErrNotFound].
 //
-// That another repository of the same name is meant does no harm: a submodule
-// names its commit by the hash of its content.
+// A match with the wrong repository of the same name is harmless: a submodule names its commit by
+// the hash of its content.
 func (v View) Sibling(of *Repository, rawURL string) (*Repository, error) {
 	for _, name := range siblingNames(of.name, rawURL) {
 		sibling, err := v.Get(name)
@@ -131,10 +127,10 @@ func (v View) Sibling(of *Repository, rawURL string) (*Repository, error) {
 	return nil, fmt.Errorf("submodule: %w", git.ErrNotFound)
 }
 
-// lookup takes the name of the folder, too: name.git is name. Whether a name is
-// visible is asked before whether it is there, so that the answer takes the same
-// time either way; but not of what is longer than any name, which a client can
-// make as long as it likes.
+// lookup also accepts the name of the folder: name.git is name. It checks whether a name is visible
+// before it checks whether the name exists, so that the answer takes the same time either way. It
+// skips the check for a name longer than any repository's, which a client could make arbitrarily
+// long.
 func (v View) lookup(name string) *Repository {
 	c := v.catalogue
 	c.mu.RLock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Account is what logs and traces say of a request beside its HTTP: what was asked
-// for, and whether it was had. Who serves the request fills it in.
+// Account is what logs and traces say of a request beyond HTTP: the resource that it asked for, and
+// the result. The code that serves the request fills it in.
 type Account struct {
 	mu     sync.Mutex
 	facts  Facts
@@ -17,24 +17,23 @@ type Account struct {
 	stages []Stage
 }
 
-// Facts are what an account says of a request; the zero values are what is not known.
+// Facts are the content of an account; zero values are unknown.
 type Facts struct {
-	// Tool is the tool that was called, which exists. Repository and Ref are what was
-	// asked for, and Commit is what was found; of several, the last.
+	// Tool is the called tool, which exists. Repository and Ref are those that were asked for, and
+	// Commit the one that was found; of several, the last.
 	Tool, Repository, Ref, Commit string
-	// Failed says that the request was answered with an error of MCP or of a tool, which
-	// HTTP knows nothing of. Code is that of the error, if it has one in the protocol.
+	// Failed says that the reply is an error of MCP or of a tool, which HTTP does not show. Code is
+	// the code of the error, if it has one in the protocol.
 	Failed bool
 	Code   int
-	// Stale says that the mirror that is answered from is older than it should be.
+	// Stale says that the mirror used for the answer is older than it should be.
 	Stale bool
 }
 
-// maxStages bounds what is kept of one request, which may open many resources.
+// maxStages bounds the stages of one request, which may open many resources.
 const maxStages = 32
 
-// Stage is a part of the work that a request took, or a moment of it, which has no
-// end.
+// Stage is a part of the work for a request, or a moment without an end.
 type Stage struct {
 	Name       string
 	Begin, End time.Time
@@ -42,14 +41,14 @@ type Stage struct {
 
 type keyAccount struct{}
 
-// WithAccount gives a request's context an account, which keeps stages where somebody
-// wants them: nothing is kept, or allocated, of those otherwise.
+// WithAccount adds an account to a request's context. It records stages only if stages is set;
+// otherwise it allocates nothing for them.
 func WithAccount(ctx context.Context, stages bool) (context.Context, *Account) {
 	a := &Account{timed: stages}
 	return context.WithValue(ctx, keyAccount{}, a), a
 }
 
-// AccountOf is the account of a context, or one that nobody reads.
+// AccountOf returns the account of a context, or one that is discarded.
 func AccountOf(ctx context.Context) *Account {
 	if a, ok := ctx.Value(keyAccount{}).(*Account); ok {
 		return a
@@ -57,8 +56,7 @@ func AccountOf(ctx context.Context) *Account {
 	return &Account{}
 }
 
-// Facts are those that are known so far. Names are cut to what a line of a log has room
-// for.
+// Facts returns the facts known so far, with names clipped to what fits into a log line.
 func (a *Account) Facts() Facts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,18 +69,17 @@ func (a *Account) note(change func(*Facts)) {
 	change(&a.facts)
 }
 
-// Fail says that the request is answered with an error. The code is the one that it has
-// in the protocol, or 0.
+// Fail says that the reply is an error. code is its code in the protocol, or 0.
 func (a *Account) Fail(code int) {
 	a.note(func(f *Facts) { f.Failed, f.Code = true, code })
 }
 
-// Call notes which tool was called, and on what.
+// Call notes the called tool and its subject.
 func (a *Account) Call(tool, repository, ref string) {
 	a.note(func(f *Facts) { f.Tool, f.Repository, f.Ref = tool, Clip(Text(repository)), Clip(Text(ref)) })
 }
 
-// ask notes which resource was asked for.
+// ask notes the requested resource.
 func (a *Account) ask(repository, ref string) {
 	a.note(func(f *Facts) { f.Repository, f.Ref = Clip(Text(repository)), Clip(Text(ref)) })
 }
@@ -90,11 +87,10 @@ func (a *Account) ask(repository, ref string) {
 // Find notes the commit that was found.
 func (a *Account) Find(commit string) { a.note(func(f *Facts) { f.Commit = commit }) }
 
-// outdate notes that the mirror is old.
+// outdate notes that the mirror is stale.
 func (a *Account) outdate() { a.note(func(f *Facts) { f.Stale = true }) }
 
-// Join takes over what another account says: that of a request which is a part of
-// this one.
+// Join adds the facts of another account: that of a request which is a part of this one.
 func (a *Account) Join(part *Account) {
 	added := part.Facts()
 	a.note(func(f *Facts) {
@@ -103,8 +99,7 @@ func (a *Account) Join(part *Account) {
 	})
 }
 
-// Attributes are the facts for a line of the log, without those that nobody
-// knows.
+// Attributes are the known facts as attributes of a log line.
 func (a *Account) Attributes() []slog.Attr {
 	facts := a.Facts()
 	var list []slog.Attr
@@ -121,7 +116,7 @@ func (a *Account) Attributes() []slog.Attr {
 	return list
 }
 
-// Stage begins a part of the work; end ends it.
+// Stage begins a stage, which end ends.
 func (a *Account) Stage(name string) (end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -140,7 +135,7 @@ func (a *Account) Stage(name string) (end func()) {
 // Mark notes a moment.
 func (a *Account) Mark(name string) { a.Stage(name) }
 
-// Stages are those that were kept, in the order in which they began.
+// Stages returns the recorded stages in the order of their beginnings.
 func (a *Account) Stages() []Stage {
 	a.mu.Lock()
 	defer a.mu.Unlock()

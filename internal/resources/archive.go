@@ -12,7 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// compareMemory is what is kept of two trees that are compared.
+// compareMemory is what a comparison of two trees holds.
 const compareMemory = 4 << 20
 
 func (s *Service) findArchive(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Found, error) {
@@ -47,7 +47,7 @@ func (s *Service) planArchive(
 	defer AccountOf(ctx).Stage("plan")()
 	options := r.Options
 	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
-	if options.Base != "" { // both trees are looked at
+	if options.Base != "" { // both trees are read
 		grant, err := s.options.Limits.Call(ctx, r.Repository, compareMemory)
 		if err != nil {
 			return nil, err
@@ -66,8 +66,8 @@ func (s *Service) planArchive(
 	r.Revision, r.Options = head.Revision, plan.Options()
 	found := describedArchive(r, head.ID.String(), validator.Tag)
 	found.FileName = archiveName(asked, head.ID.String())
-	// Another base than the one that was asked for is that which a name had at
-	// the moment, or none, as long as this one is not served.
+	// If the base differs from the one that was asked for, it was a name's base at this moment, or
+	// none because that commit is not served.
 	found.Immutable = asked.Revision == r.Revision && asked.Options.Base == r.Options.Base && !validator.Weak
 	found.Weak, found.Modified = validator.Weak, head.When
 	found.Meta = map[string]any{metaID: head.ID.String()}
@@ -79,7 +79,7 @@ func (s *Service) planArchive(
 	return found, s.noteEncodings(ctx, found, plan)
 }
 
-// noteEncodings tells the client, and the operator once, of encodings that are not known.
+// noteEncodings reports unknown encodings to the client and, once, to the operator.
 func (s *Service) noteEncodings(ctx context.Context, found *Found, plan *archive.Plan) error {
 	names, first, err := plan.UnknownEncodings(ctx)
 	if len(names) == 0 || err != nil {
@@ -94,7 +94,7 @@ func (s *Service) noteEncodings(ctx context.Context, found *Found, plan *archive
 	return nil
 }
 
-// describedArchive is an archive by the id of what it is of. It has no source yet.
+// describedArchive describes an archive by the id of its commit or tree. It has no source yet.
 func describedArchive(r Resource, id, tag string) *Found {
 	name := archiveName(r, id)
 	return &Found{
@@ -103,8 +103,8 @@ func describedArchive(r Resource, id, tag string) *Found {
 	}
 }
 
-// archiveName is "repository-revision.format" with the last part of the
-// repository's name, as the large hosts name their archives.
+// archiveName is "repository-revision.format" with the last part of the repository's name, as the
+// large hosts name their archives.
 func archiveName(r Resource, id string) string {
 	const shortID = 12
 	revision := strings.TrimPrefix(strings.TrimPrefix(r.Revision, "refs/heads/"), "refs/tags/")
@@ -114,8 +114,8 @@ func archiveName(r Resource, id string) string {
 	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Options.Format)
 }
 
-// connectArchive gives an archive its source: the cache, or the files of the repository.
-// What a weak ETag names is made for each request.
+// connectArchive gives an archive its source: the cache, or the files of the repository. An archive
+// with a weak ETag is generated for each request.
 func (s *Service) connectArchive(ctx context.Context, found *Found, source *packed) {
 	found.remember(s.archives)
 	found.source = source
@@ -124,15 +124,15 @@ func (s *Service) connectArchive(ctx context.Context, found *Found, source *pack
 	}
 }
 
-// packed is the source of an archive that is generated.
+// packed is the source of a generated archive.
 type packed struct {
 	limits *limits.Limiter
 	format archive.Format
-	plan   *archive.Plan // nil where the commit is not here
+	plan   *archive.Plan // nil if the commit is not in the mirror
 	all    func(ctx context.Context, w io.Writer) error
 }
 
-// plan is that of an archive that was found here, or of its checksum.
+// plan returns the plan of an archive that was found here, or of its checksum.
 func (f *Found) plan() *archive.Plan {
 	switch source := f.source.(type) {
 	case *packed:
@@ -144,8 +144,8 @@ func (f *Found) plan() *archive.Plan {
 	}
 }
 
-// reserve takes what a compressor and the files need. A look needs a turn alone, which
-// measure waits for.
+// reserve takes the memory of a compressor and the files. A look needs only a turn, which measure
+// waits for.
 func (a *packed) reserve(ctx context.Context, b *Body) error {
 	part := b.want.Range != nil || b.makesDigest()
 	if !part && b.want.Method != Get {
@@ -154,12 +154,11 @@ func (a *packed) reserve(ctx context.Context, b *Body) error {
 	return b.reserve(ctx, a.limits, a.format.Memory(), part)
 }
 
-// makesDigest reports whether an archive has to be made for its digest.
+// makesDigest reports whether an archive has to be generated for its digest.
 func (b *Body) makesDigest() bool { return b.want.Digest && b.Digest == nil }
 
-// measure reads trees and headers of objects for the length of a plain tar. To be
-// certain of a length the archive is made for it, with all files compared with their
-// ids, unless that was done before.
+// measure computes the length of a plain tar from trees and object headers. If certain is set, it
+// generates the archive, with all files compared with their ids, unless that was done before.
 func (a *packed) measure(ctx context.Context, b *Body, certain bool) error {
 	if b.makesDigest() || certain && !b.certain {
 		if err := b.count(ctx); err != nil {
@@ -183,7 +182,7 @@ func (a *packed) measure(ctx context.Context, b *Body, certain bool) error {
 	return nil
 }
 
-// count makes the bytes for their length and their digest.
+// count generates the bytes for their length and their digest.
 func (b *Body) count(ctx context.Context) error {
 	done, err := b.Found.known.begin(ctx, b.Found.ETag)
 	if err != nil {

@@ -14,35 +14,34 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// Body is bytes that are ready to be sent, or, after a look, what is known of them.
-// Close it before what was found.
+// Body is bytes that are ready to be sent or, after a look, what is known about them. Close it
+// before its Found.
 type Body struct {
 	Found    *Found
 	MIMEType string
-	// ETag is that of what was found, extended by the secret of a download that a
-	// link led to.
+	// ETag is that of Found, extended by the secret of a download if a link led to it.
 	ETag string
-	// Size is that of the whole, or [UnknownSize].
+	// Size is the size of the whole, or [UnknownSize].
 	Size int64
-	// Digest is the SHA-256 of the whole, or nil while it is not known: after
-	// [Body.WriteTo] has written the whole it is.
+	// Digest is the SHA-256 of the whole, or nil while it is unknown; it is known after
+	// [Body.WriteTo] has written the whole.
 	Digest []byte
-	// Part says that a part is sent: Length bytes from Offset on. Length is that of the
-	// whole otherwise.
+	// Part says that only Length bytes from Offset on are sent. Otherwise Length is that of the
+	// whole.
 	Part           bool
 	Offset, Length int64
 
 	want    Want
 	source  source
-	certain bool  // Size bytes were made, or compared with an id
-	atLeast int64 // a length that the bytes are known to have
+	certain bool  // Size bytes were generated, or compared with an id
+	atLeast int64 // known minimum length of the bytes
 	grant   *limits.Grant
 	blob    *git.Blob    // of a file
-	head    []byte       // of the blob, where its first bytes were read already
-	entry   *cache.Entry // of what is kept or being built
+	head    []byte       // the blob's first bytes, if they were read already
+	entry   *cache.Entry // an entry of the cache, complete or being built
 }
 
-// Close gives back what was reserved, and lets go of what is kept of the bytes.
+// Close releases the reservation, the blob and the cache entry.
 func (b *Body) Close() (err error) {
 	if b == nil {
 		return nil
@@ -63,9 +62,8 @@ func (b *Body) leaveCache() {
 	}
 }
 
-// reserve takes the memory that the bytes take on their way until Close, or, for a
-// reply, until the request has that. part says that what is before the bytes has to be
-// generated as well.
+// reserve takes the memory of the bytes on their way until Close or, for a reply, until the request
+// has been answered. part says that the bytes before the range have to be generated as well.
 func (b *Body) reserve(ctx context.Context, l *limits.Limiter, memory int64, part bool) (err error) {
 	repository := b.Found.Repository
 	switch {
@@ -85,7 +83,7 @@ func (b *Body) reserve(ctx context.Context, l *limits.Limiter, memory int64, par
 	return err
 }
 
-// recall takes over what is known of the bytes.
+// recall copies the known facts about the bytes.
 func (b *Body) recall() (facts facts) {
 	if b.Found.known == nil {
 		return facts
@@ -98,8 +96,8 @@ func (b *Body) recall() (facts facts) {
 	return facts
 }
 
-// learn notes what the whole bytes have turned out to be. What a weak ETag names may have
-// another length the next time.
+// learn remembers the length and digest of the whole. Content with a weak ETag may have another
+// length the next time.
 func (b *Body) learn(size int64, digest []byte) {
 	b.Digest = digest
 	if !b.Found.Weak {
@@ -108,8 +106,8 @@ func (b *Body) learn(size int64, digest []byte) {
 	}
 }
 
-// learnKept is learn for what the cache says. Bytes that differ from those that were
-// announced or made before are an error.
+// learnKept is learn for the facts of the cache. It fails if the bytes differ from those that were
+// announced or made before.
 func (b *Body) learnKept(whole cache.Identity) error {
 	if b.certain && b.Size != whole.Size || b.Digest != nil && !bytes.Equal(b.Digest, whole.Sum[:]) {
 		return fmt.Errorf("the cache has %d bytes that are not those made before", whole.Size)
@@ -118,8 +116,8 @@ func (b *Body) learnKept(whole cache.Identity) error {
 	return nil
 }
 
-// Redirect returns a URL to GET the same bytes from, for a minute. It is a
-// secret, and most bodies have none; neither has a nil one.
+// Redirect returns a URL to GET the same bytes from, for a minute. The URL is a secret. Most bodies
+// have none, and a nil body has none.
 func (b *Body) Redirect(ctx context.Context) (url string, ok bool) {
 	if b == nil || b.entry == nil || b.Part {
 		return "", false
@@ -128,19 +126,18 @@ func (b *Body) Redirect(ctx context.Context) (url string, ok bool) {
 	return url, err == nil
 }
 
-// WriteTo writes the bytes, once. An error means that they are not all there, or not
-// the Length that was announced. The whole is hashed on its way, unless its digest is
-// known, and what that teaches is remembered.
+// WriteTo writes the bytes, once. An error means that they are incomplete, or differ from the
+// announced Length. The whole is hashed on its way, unless its digest is known, and the results are
+// remembered.
 //
-// What is kept is read from its place. Of anything else, what lies before a part is
-// generated and dropped, or of a plain tar some of that. Generation stops at the end of
-// the part: no byte of a file comes before the whole file was compared with its id, so
-// that none has to be waited for.
+// A cached range is read directly. Otherwise the bytes before a range are generated and dropped; a
+// plain tar can skip most of them. Generation stops at the end of the range. Each file was compared
+// with its id before its first byte, so no comparison is left to wait for.
 func (b *Body) WriteTo(ctx context.Context, w io.Writer) error {
 	out := &countWriter{w: w, limit: b.want.Limit}
 	err := b.write(ctx, out)
 	if errors.Is(err, errReopen) && out.offered == 0 {
-		// This request has it open still.
+		// This request still has the archive open.
 		b.leaveCache()
 		if err = b.source.reserve(ctx, b); err == nil {
 			err = b.write(ctx, out)
@@ -163,7 +160,7 @@ func (b *Body) write(ctx context.Context, w io.Writer) error {
 	}
 }
 
-// generate writes all bytes, and learns what they are.
+// generate writes all bytes, and remembers their size and digest.
 func (b *Body) generate(ctx context.Context, w io.Writer) error {
 	sum := sha256.New()
 	counted := &countWriter{w: io.MultiWriter(sum, w)}
@@ -212,9 +209,8 @@ func (p *part) rest() (offset, length int64) {
 	return offset, p.Left
 }
 
-// countWriter counts what it is to pass on, also what failed to be written:
-// there were that many bytes. More than its limit, unless that is 0, are a
-// [*TooLargeError].
+// countWriter counts the bytes that it is given, including those whose write failed. More than
+// limit bytes, unless limit is 0, are a [*TooLargeError].
 type countWriter struct {
 	w       io.Writer
 	offered int64
@@ -229,7 +225,7 @@ func (c *countWriter) Write(p []byte) (int, error) {
 	return c.w.Write(p)
 }
 
-// digestOf returns the length and the SHA-256 of bytes that are written for nobody.
+// digestOf returns the length and the SHA-256 of the bytes that write produces.
 func digestOf(ctx context.Context, write func(context.Context, io.Writer) error) (int64, []byte, error) {
 	sum := sha256.New()
 	counted := &countWriter{w: sum}

@@ -13,13 +13,13 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// errReopen says that what one request has open cannot be opened again, such as
-// a commit that no ref leads to any more.
+// errReopen says that an archive that one request has open cannot be opened again, for example
+// because no ref leads to its commit any more.
 var errReopen = errors.New("the archive cannot be opened again")
 
-// cached is the source of an archive that comes through the cache. Its look finds what
-// is kept, and its parts are generated where the whole is not kept: a part is then had
-// sooner than by waiting for all.
+// cached is the source of an archive that comes through the cache. A look searches the cache. A
+// range of an archive that is not cached is generated alone: that is faster than waiting for the
+// whole.
 type cached struct {
 	*packed
 	cache *cache.Cache
@@ -27,9 +27,9 @@ type cached struct {
 	build cache.Build
 }
 
-// newCached connects an archive with the cache. The key gives no access: a request that
-// has it has found the archive. It names the limits as well as the bytes, since
-// some of those are only met while an archive is written.
+// newCached connects an archive with the cache. The key gives no access: a request that has the key
+// has found the archive. The key contains the limits as well as the ETag, since some limits are
+// only met while an archive is written.
 func (s *Service) newCached(ctx context.Context, found *Found, source *packed) *cached {
 	client := access.ClientOf(ctx)
 	generate := s.builder(access.PrincipalOf(ctx), found.Frozen, found.ETag)
@@ -37,13 +37,13 @@ func (s *Service) newCached(ctx context.Context, found *Found, source *packed) *
 		packed: source, cache: s.options.Cache,
 		key: cache.KeyOf("archive", found.ETag, fmt.Sprintf("%+v", s.options.ArchiveLimits)),
 		build: func(ctx context.Context, w io.Writer) error {
-			return generate(access.WithAddress(ctx, client), w) // on the account of the client
+			return generate(access.WithAddress(ctx, client), w) // charged to the client
 		},
 	}
 }
 
-// reserve finds what is kept. The whole is otherwise built for all who ask for it
-// meanwhile, and what is reserved belongs to the build, whichever request begins it.
+// reserve looks into the cache. Otherwise the whole is built for all requests that ask for it
+// meanwhile, and the reservation belongs to the build, whichever request begins it.
 func (c *cached) reserve(ctx context.Context, b *Body) error {
 	switch {
 	case b.want.Reply:
@@ -78,7 +78,7 @@ func (c *cached) find(ctx context.Context, b *Body) error {
 	return b.useEntry(entry)
 }
 
-// useEntry takes an entry over, and what it knows.
+// useEntry adopts an entry and what it knows.
 func (b *Body) useEntry(entry *cache.Entry) error {
 	b.entry = entry
 	if whole, known := entry.Identity(); known {
@@ -87,7 +87,7 @@ func (b *Body) useEntry(entry *cache.Entry) error {
 	return nil
 }
 
-// measure asks the cache for a HEAD where trees do not tell the length.
+// measure asks the cache for a HEAD if trees do not tell the length.
 func (c *cached) measure(ctx context.Context, b *Body, certain bool) error {
 	err := c.packed.measure(ctx, b, certain)
 	if err == nil && b.want.Method == Head && b.Size == UnknownSize {
@@ -96,8 +96,8 @@ func (c *cached) measure(ctx context.Context, b *Body, certain bool) error {
 	return err
 }
 
-// write writes what comes through the cache, which hashes it. An archive that cannot be
-// built again is still open here.
+// write writes the bytes from the cache, which hashes them. An archive that cannot be opened again
+// is still open here.
 func (c *cached) write(ctx context.Context, b *Body, p *part) error {
 	if b.entry == nil {
 		return c.packed.write(ctx, b, p)
@@ -116,10 +116,10 @@ func (c *cached) write(ctx context.Context, b *Body, p *part) error {
 	return nil
 }
 
-// findCached finds an archive by its commit where the commit is not here: the mirror
-// lags behind, and another server has made the archive. It is for who has shown
-// that the archive may be read, since no ref is asked. What is here and no longer
-// served was taken back, and is [git.ErrNotFound] as ever.
+// findCached finds an archive whose commit is not in the mirror: the mirror lags behind, and
+// another server has made the archive. The caller must have proof that the archive may be read,
+// since no ref is checked. A commit that is here but no longer served was withdrawn, and is
+// [git.ErrNotFound].
 func (s *Service) findCached(ctx context.Context, uri string) (*Found, error) {
 	r, err := Parse(uri, s.names(ctx))
 	if err != nil {
@@ -138,8 +138,8 @@ func (s *Service) findCached(ctx context.Context, uri string) (*Found, error) {
 	}
 	found := describedArchive(r, r.Revision, tag)
 	found.Immutable, found.Commit, found.mirror = true, r.Revision, repository
-	// Where the kept bytes turn out to be damaged it is opened once more: the commit may
-	// have come.
+	// If the cached bytes turn out to be damaged, the archive is opened once more: the commit may
+	// have arrived.
 	s.connectArchive(ctx, found, &packed{
 		s.options.Limits, r.Options.Format, nil, s.builder(access.PrincipalOf(ctx), found.Frozen, tag),
 	})
@@ -154,7 +154,7 @@ func (s *Service) findCached(ctx context.Context, uri string) (*Found, error) {
 	return found, nil
 }
 
-// absentTag is the ETag of an archive whose commit is not here.
+// absentTag is the ETag of an archive whose commit is not in the mirror.
 func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag string, err error) {
 	snapshot, err := repository.Snapshot()
 	if err != nil {
@@ -179,8 +179,8 @@ func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag strin
 	return tag, nil
 }
 
-// builder generates an archive from a snapshot of its own, for the principal who has
-// opened it: it may go on when the request that it was begun for has ended.
+// builder generates an archive from its own snapshot, as the principal of the request that began
+// it: a build may outlast that request.
 func (s *Service) builder(principal access.Principal, uri, tag string) cache.Build {
 	return func(ctx context.Context, w io.Writer) error {
 		found, err := s.Find(access.WithPrincipal(ctx, principal), uri)

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// checksumSuffix makes the name of an archive that of its checksum.
+	// checksumSuffix after the name of an archive is the name of its checksum.
 	checksumSuffix = ".sha256"
-	// checksumBytes is the length of a line without the name: the digits of the SHA-256,
-	// two blanks and the end of the line.
+	// checksumBytes is the length of a line without the name: the digits of the SHA-256, two blanks
+	// and the end of the line.
 	checksumBytes = 2*sha256.Size + 2 + 1
 )
 
-// findChecksum finds the checksum of an archive: a line as sha256sum(1) writes it, with
-// the name that the archive is saved under.
+// findChecksum finds the checksum of an archive: a line as sha256sum(1) writes it, with the file
+// name of the archive.
 func (s *Service) findChecksum(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Found, error) {
 	ofArchive := r
 	ofArchive.Kind = Archive
@@ -40,8 +40,8 @@ func (s *Service) findChecksum(ctx context.Context, snapshot *git.Snapshot, r Re
 	}, nil
 }
 
-// checksum is a list of one line, for which the archive is made once, unless its digest
-// is known. A look makes nothing.
+// checksum is a list of one line. The archive is generated for it once, unless its digest is known.
+// A look generates nothing.
 type checksum struct {
 	list
 	of *Found

@@ -28,8 +28,8 @@ const (
 	PlainRepositories Plain = "repositories"
 )
 
-// lockOption is what a link to an archive adds for Nix (its Lockable HTTP
-// Tarball Protocol): the commit, which those who follow the link send back.
+// lockOption is the option that a link to an archive adds for Nix (its Lockable HTTP Tarball
+// Protocol): the commit, which clients that follow the link send back.
 const lockOption = "rev"
 
 // IsOption reports whether a plain URL may have an option of that name.
@@ -38,15 +38,15 @@ func IsOption(name string) bool {
 		slices.ContainsFunc(archive.Parameters(), func(p archive.Parameter) bool { return p.Name == name })
 }
 
-// plainForms are what may follow the repository's name in a plain URL.
+// plainForms are the forms of a plain URL after the repository's name.
 var plainForms = map[Plain]shape{
 	PlainArchive: parseArchive, PlainRaw: parseRaw, PlainRefs: parsePlainRefs, PlainRepositories: parseNothing,
 }
 
-// ParseDownload takes a plain URL apart: what follows the kind in its path, and
-// its query, both as they were sent. Percent-encoding is undone once, by the code
-// of [Parse], and the options of an archive are those of its URI. Where names
-// have several segments the longest repository wins, and then the longest ref.
+// ParseDownload parses a plain URL: the path after its kind, and its query, both as they were sent.
+// Percent-encoding is undone once, by the code of [Parse], and the options of an archive are those
+// of its URI. If names have several segments, the longest repository wins, and then the longest
+// ref.
 func ParseDownload(kind Plain, rawPath, rawQuery string, hasQuery bool, names Namespace) (Resource, error) {
 	if len(rawPath)+len(rawQuery) > MaxURIBytes {
 		return Resource{}, fmt.Errorf("%w: longer than %d bytes", ErrURI, MaxURIBytes)
@@ -64,9 +64,8 @@ func ParseDownload(kind Plain, rawPath, rawQuery string, hasQuery bool, names Na
 	return parseNamed(path, query, names, plainForms[kind])
 }
 
-// parseRaw finds where a ref ends. HEAD and full ids are not looked up: a
-// branch whose name begins with a commit's id must not take the place of what
-// that id names for ever.
+// parseRaw finds where a ref ends. HEAD and full ids are not looked up: a branch whose name begins
+// with a commit's id must not hide that commit.
 func parseRaw(name, rest string, names Namespace) (Resource, error) {
 	segment, path, _ := strings.Cut(rest, "/")
 	if segment == "HEAD" {
@@ -97,9 +96,9 @@ func parseRaw(name, rest string, names Namespace) (Resource, error) {
 	return found, nil // without a ref it may be an abbreviated id
 }
 
-// suffixedRef splits off a ref with ~ or ^ after it, which no ref has in its
-// name: the suffixes end with their segment. The revision is "" when what is
-// before them is no ref, for names of files may have both.
+// suffixedRef splits off a ref with a ~ or ^ suffix. Names of refs have neither character, so the
+// suffix ends with its segment. The revision is "" if no ref precedes the suffix, since file names
+// may have both characters.
 func suffixedRef(name, rest string, names Namespace) (revision, path string, err error) {
 	at := strings.IndexAny(rest, "~^")
 	if at < 0 {
@@ -127,7 +126,7 @@ func parseNothing(string, string, Namespace) (Resource, error) {
 	return Resource{}, fmt.Errorf("there is nothing below the list: %w", git.ErrNotFound)
 }
 
-// FindDownload finds what a plain URL names: see [ParseDownload].
+// FindDownload finds the resource of a plain URL: see [ParseDownload].
 func (s *Service) FindDownload(
 	ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool,
 ) (*Found, *Error) {
@@ -173,8 +172,7 @@ func (s *Service) findDownload(
 	return found, nil
 }
 
-// cutLock takes the lock option out of a query, and reports whether options
-// are left.
+// cutLock removes the lock option from a query; more reports whether options are left.
 func cutLock(rawQuery string) (locked, rest string, more bool) {
 	var kept []string
 	for pair := range strings.SplitSeq(rawQuery, "&") {
@@ -188,7 +186,7 @@ func cutLock(rawQuery string) (locked, rest string, more bool) {
 	return locked, strings.Join(kept, "&"), len(kept) > 0
 }
 
-// findRaw is findContents for files only.
+// findRaw is findContents, for files only.
 func (s *Service) findRaw(ctx context.Context, snapshot *git.Snapshot, r Resource) (*Found, error) {
 	commit, entry, err := locate(ctx, snapshot, r)
 	if err != nil {
@@ -223,8 +221,8 @@ func notAFile(r Resource, commit git.Commit, entry git.TreeEntry) *Error {
 		"of %s, or download all files with GET %s.", r, archive)}
 }
 
-// permalink names the same bytes by the commit. An archive's is for those who
-// follow a link that may move: it has the commit as its lock.
+// permalink returns the plain URL of the same bytes by commit. An archive's has the commit as its
+// lock, for clients that follow a moving link.
 func permalink(r Resource, found *Found) string {
 	route := plainRoute(r, found)
 	if r.Kind == Contents || found.Commit == "" {
@@ -237,8 +235,8 @@ func permalink(r Resource, found *Found) string {
 	return route + separator + lockOption + "=" + found.Commit
 }
 
-// plainRoute is the path and query of a list, and of a file or an archive by the
-// commit. The options of an archive are those of its canonical URI.
+// plainRoute is the path and query of a list, or of a file or an archive by commit. The options of
+// an archive are those of its canonical URI.
 func plainRoute(r Resource, found *Found) string {
 	repository := "/" + escape(r.Repository, pathBytes)
 	switch r.Kind {

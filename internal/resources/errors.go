@@ -17,7 +17,7 @@ import (
 // Reason is the machine-readable name of a failure.
 type Reason string
 
-// The reasons that a resource cannot be had for. Protocols add their own.
+// These are the reasons for failures. Protocols add their own.
 const (
 	ReasonURI             Reason = "invalid_uri"
 	ReasonNotFound        Reason = "not_found"
@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// With adds to Data.
+// With adds a member to Data.
 func (e *Error) With(key string, value any) *Error {
 	if e.Data == nil {
 		e.Data = make(map[string]any)
@@ -62,7 +62,7 @@ func (e *Error) With(key string, value any) *Error {
 	return e
 }
 
-// failures maps the errors of the domain; the first that matches counts.
+// failures maps the errors of the domain; the first match counts.
 var failures = []struct {
 	is      error
 	reason  Reason
@@ -101,7 +101,7 @@ var failures = []struct {
 	{context.Canceled, ReasonCancelled, "The request was cancelled."},
 }
 
-// AsError translates an error of the domain for the client.
+// AsError translates an error of the domain for the client, and adds the URI.
 func AsError(err error, uri string) *Error { return asError(err).With("uri", uri) }
 
 func asError(err error) *Error {
@@ -153,7 +153,7 @@ func asError(err error) *Error {
 	return Internal(err)
 }
 
-// refusalTexts are what to do about a refusal.
+// refusalTexts say what to do about a refusal.
 var refusalTexts = map[limits.Reason]string{
 	limits.Client: "Your requests use all that one client may have of this server. Wait for their end, and try " +
 		"again in %d seconds.",
@@ -161,54 +161,53 @@ var refusalTexts = map[limits.Reason]string{
 	limits.Server:     "The server is busy. Try again in %d seconds.",
 }
 
-// Refused is a refusal as the client sees it.
+// Refused translates a refusal for the client.
 func Refused(refusal *limits.Refusal) *Error {
 	seconds := int(refusal.RetryAfter.Seconds())
 	failure := &Error{Reason: ReasonBusy, Cause: refusal, Message: fmt.Sprintf(refusalTexts[refusal.Reason], seconds)}
 	return failure.With("limit", refusal.Reason).With("retryAfterSeconds", seconds)
 }
 
-// sentence is the text of an error as a sentence of its own.
+// sentence turns the message of an error into a sentence.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// Internal is a failure that nobody foresaw.
+// Internal is an unexpected failure.
 func Internal(err error) *Error {
 	return &Error{Reason: ReasonInternal, Cause: err, Message: "Internal error. Try again; the operator finds the " +
 		"cause in the server's log."}
 }
 
-// reported are the failures that only an operator can mend.
+// reported are the failures that only an operator can repair.
 var reported = []Reason{ReasonInternal, ReasonCorruptRepo, ReasonUnreadableRepo, ReasonIncompleteRepo}
 
-// isNews reports whether a failure is for the log: a client that cancels knows it, and a quarantine
-// was logged when it began.
-func (e *Error) isNews() bool {
+// isLogged reports whether a failure is to be logged. Cancellations are not, nor are failures of a
+// quarantined repository, which were logged when the quarantine began.
+func (e *Error) isLogged() bool {
 	return slices.Contains(reported, e.Reason) && !errors.Is(e.Cause, context.Canceled) &&
 		!errors.Is(e.Cause, repos.ErrQuarantined)
 }
 
-// Failure translates an error of a content for the client, and logs what an
-// operator must know of.
+// Failure translates an error for the client, and logs those that concern the operator.
 func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	failure := AsError(err, uri)
 	if AccountOf(ctx).Facts().Stale {
 		failure = failure.With("mirrorStale", true)
 	}
-	if failure.isNews() {
+	if failure.isLogged() {
 		s.options.Logger.ErrorContext(ctx, "a request "+
 			"failed", "reason", failure.Reason, "uri", failure.Data["uri"], "error", failure.Cause)
 	}
 	return failure
 }
 
-// Text makes a JSON text of any name: what is not UTF-8 is replaced, and the
-// URI beside it still has the exact bytes.
+// Text makes a JSON string of any name: invalid UTF-8 is replaced; the URI beside it still has the
+// exact bytes.
 func Text(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
-// Clip bounds a text of the client that an error repeats.
+// Clip bounds a client's string that an error repeats.
 func Clip(s string) string { return clip(s, 64) }
 
-// ClipLong is Clip for what may be as long as a URI mostly is.
+// ClipLong is Clip for strings that may be as long as most URIs.
 func ClipLong(s string) string { return clip(s, 300) }
 
 func clip(s string, most int) string {

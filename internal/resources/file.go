@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// copyMemory is what sending a file takes beside the open object: what is copied at a
-	// time, and the buffers of its connection.
+	// copyMemory is what sending a file takes beside the open object: the copied piece, and the
+	// buffers of its connection.
 	copyMemory = 256 << 10
-	// openMemory is what an open object holds at most, or takes while it is opened: the
-	// rest of a large delta and its base is in temporary files.
+	// openMemory is what an open object holds at most, or takes while it is opened: the rest of a
+	// large delta and its base is in temporary files.
 	openMemory = 3 << 20
-	// encodedTimes is how often a result is held while it is encoded.
+	// encodedTimes is how many copies of a result are held while it is encoded.
 	encodedTimes = 6
 
 	copyBufferBytes = 128 << 10
@@ -62,7 +62,7 @@ func (s *Service) findContents(ctx context.Context, snapshot *git.Snapshot, r Re
 	return found, nil
 }
 
-// locatedAt notes where something was found.
+// locatedAt notes the commit and the entry.
 func (f *Found) locatedAt(r Resource, commit git.Commit, entry git.TreeEntry) {
 	f.Commit, f.Modified = commit.ID.String(), commit.Committer.When()
 	f.Revision = f.Commit
@@ -73,8 +73,7 @@ func (f *Found) locatedAt(r Resource, commit git.Commit, entry git.TreeEntry) {
 	)
 }
 
-// findFile reads the header of a file's object for its length, and nothing of what is
-// known already.
+// findFile reads the object header of a file for its length, unless that is known.
 func (s *Service) findFile(snapshot *git.Snapshot, r Resource, entry git.TreeEntry) (*Found, error) {
 	found := &Found{
 		URI: r.String(), FileName: path.Base(r.Path), Size: UnknownSize, ETag: entry.ID.String(), Streamable: true,
@@ -106,8 +105,8 @@ type file struct {
 	symlink  bool
 }
 
-// reserve takes what the file is known to hold while it is open, or may hold at most. A
-// look at what is known reads nothing.
+// reserve takes what the file is known to hold while it is open, or may hold at most. A look at a
+// known file reads nothing.
 func (f *file) reserve(ctx context.Context, b *Body) error {
 	x := b.recall()
 	if b.certain && b.want.Method != Get {
@@ -120,8 +119,8 @@ func (f *file) reserve(ctx context.Context, b *Body) error {
 	return b.reserve(ctx, f.limits, copyMemory+memory, false)
 }
 
-// measure compares the file with its id, unless that was done before, so that a damaged
-// one is refused before the first byte. A file that is sent is open from then on.
+// measure compares the file with its id, unless that was done before, so that a damaged file is
+// refused before the first byte. A file that is to be sent stays open.
 func (f *file) measure(ctx context.Context, b *Body, _ bool) error {
 	if !b.certain && !b.want.Reply {
 		if err := f.prove(ctx, b); err != nil {
@@ -138,7 +137,7 @@ func (f *file) measure(ctx context.Context, b *Body, _ bool) error {
 	return nil
 }
 
-// prove reads the file once, for its length, its digest and its type.
+// prove reads the file once, for its length, digest and type.
 func (f *file) prove(ctx context.Context, b *Body) error {
 	done, err := b.Found.known.begin(ctx, b.Found.ETag)
 	if err != nil {
@@ -162,8 +161,8 @@ func (f *file) prove(ctx context.Context, b *Body) error {
 	return nil
 }
 
-// open opens the file, which is compared with its id before any of it is read, and gives
-// back what it does not hold.
+// open opens the file, which is compared with its id before it is read, and releases the memory
+// that it does not hold.
 func (f *file) open(ctx context.Context, b *Body, x *facts) (err error) {
 	if b.blob, err = f.snapshot.Blob(ctx, f.id); err != nil {
 		return missingBlob(err)
@@ -190,7 +189,7 @@ func (f *file) typeOf(k kind) string {
 	return k.typeOf(f.path)
 }
 
-// write writes the file. The part stops it at its end.
+// write writes the file. part stops it at the end of the range.
 func (f *file) write(ctx context.Context, b *Body, p *part) error {
 	if _, err := p.Write(b.head); err != nil {
 		return err
@@ -215,8 +214,8 @@ func (f *file) write(ctx context.Context, b *Body, p *part) error {
 	}
 }
 
-// peek is the type of a file whose content was not wanted. The caller has reserved what
-// an open file holds.
+// peek returns the type of a file whose content is not wanted. The caller has reserved what an open
+// file holds.
 func (f *file) peek(found *Found) (string, error) {
 	x, _ := found.known.get(found.ETag)
 	if x.kind == (kind{}) && !f.symlink {
@@ -230,7 +229,7 @@ func (f *file) peek(found *Found) (string, error) {
 	return f.typeOf(x.kind), nil
 }
 
-// headWriter keeps the first bytes, for their type.
+// headWriter keeps the first bytes, which decide the type.
 type headWriter struct{ bytes []byte }
 
 func (h *headWriter) Write(p []byte) (int, error) {

@@ -13,64 +13,61 @@ import (
 // UnknownSize says that a length is known only after everything was written.
 const UnknownSize = -1
 
-// Found is a resource that was found. It does not change, no contents of files were read
-// for it, and [Found.Open] is the way to its bytes. Close it.
+// Found is a resource that was found without reading file contents. It does not change, and
+// [Found.Open] is the only way to its bytes. Close it.
 type Found struct {
-	// URI is the canonical one; that of an archive names full commit ids, and
-	// has a base only if the content does.
+	// URI is the canonical URI; that of an archive has full commit ids, and has a base only if the
+	// content does.
 	URI string
-	// Asked is the URI that the client asked with, as it was sent; "" where it did
-	// so in another way.
+	// Asked is the URI as the client sent it; "" if the request had no URI.
 	Asked string
-	// MIMEType is "" for a file: its bytes decide, so that [Body] has it.
+	// MIMEType is "" for a file, whose bytes decide: see [Body].
 	MIMEType string
-	// FileName is what a download is saved as.
+	// FileName is the name under which a download is saved.
 	FileName string
-	// Size is what headers of objects tell, which can be damaged, or what earlier
-	// requests learned, or [UnknownSize]. AtLeast is a length that the bytes are known
-	// to have where Size is not known.
+	// Size is the size according to object headers, which can be damaged, or to earlier requests;
+	// or [UnknownSize]. AtLeast is the known minimum if Size is unknown.
 	Size, AtLeast int64
-	// ETag is a validator without quotes. Unless Weak is set it names the bytes.
+	// ETag is a validator without quotes. Unless Weak is set, it names the bytes.
 	ETag string
-	// Weak says that the bytes depend on more than ETag names, such as on refs:
-	// no part of them can be asked for, and nothing of them is remembered.
+	// Weak says that the bytes depend on more than ETag names, such as on refs: they have no
+	// ranges, and nothing is remembered about them.
 	Weak bool
-	// Described says that the bytes are a description, whose ETag is made of them:
-	// replies over HTTP give no digest of it.
+	// Described says that the bytes are a description, whose ETag is made of them: HTTP replies
+	// have no digest of it.
 	Described bool
-	// Commit is the full id of the commit that a file or an archive is of; "" for an
-	// archive of a tree alone. Revision names that commit or tree for ever, and
-	// Modified is the date of the committer or tagger.
+	// Commit is the full id of the commit of a file or an archive; "" for an archive of a tree
+	// alone. Revision names that commit or tree for ever, and Modified is the date of the committer
+	// or tagger.
 	Commit   string
 	Revision string
 	Modified time.Time
-	// Repository is the name of what it is of, and Frozen the canonical URI by
-	// the revision.
+	// Repository is the name of the repository, and Frozen the canonical URI with Revision.
 	Repository string
 	Frozen     string
-	// FrozenName is the FileName that Frozen has.
+	// FrozenName is the FileName of Frozen.
 	FrozenName string
-	// Permalink is the path and query of the same bytes on the plain routes by
-	// the commit's id. Only [Service.FindDownload] fills it in.
+	// Permalink is the path and query of the same bytes on the plain routes, by commit id. Only
+	// [Service.FindDownload] sets it.
 	Permalink string
-	// Immutable says that the URI that was asked for names these bytes for ever.
+	// Immutable says that the requested URI names these bytes for ever.
 	Immutable bool
-	// Streamable says that resources/stream serves it.
+	// Streamable says that resources/stream serves the resource.
 	Streamable bool
-	// UnknownEncodings are those of [archive.Plan.UnknownEncodings]: files of the archive
-	// were to be converted to them, and are not.
+	// UnknownEncodings are those of [archive.Plan.UnknownEncodings]: files of the archive were to
+	// be converted to them, and are not.
 	UnknownEncodings []string
 	// Meta is shown to clients in _meta.
 	Meta map[string]any
 
 	source source
-	known  *known            // where what its bytes teach is remembered, by its ETag
-	mirror *repos.Repository // nil for the list of all
+	known  *known            // facts about its bytes, by ETag
+	mirror *repos.Repository // nil for the list of all repositories
 	link   *use              // nil unless a link led here
-	held   []io.Closer       // in the order in which they are closed
+	held   []io.Closer       // in the order of closing
 }
 
-// Close releases the repository. Bodies have to be closed before.
+// Close releases the repository. Close bodies first.
 func (f *Found) Close() (err error) {
 	for _, held := range f.held {
 		err = errors.Join(err, held.Close())
@@ -78,7 +75,7 @@ func (f *Found) Close() (err error) {
 	return err
 }
 
-// Fetched is when git last fetched into the repository; zero where that is not known.
+// Fetched is when git last fetched into the repository; zero if unknown.
 func (f *Found) Fetched() time.Time {
 	if f.mirror == nil {
 		return time.Time{}
@@ -86,8 +83,8 @@ func (f *Found) Fetched() time.Time {
 	return f.mirror.Fetched()
 }
 
-// remember connects what was found with what earlier requests learned of the same
-// bytes. A weak ETag names no bytes: what is learned of those is for this request.
+// remember connects the resource with the facts of earlier requests about the same bytes. A weak
+// ETag names no bytes, so its facts are for this request only.
 func (f *Found) remember(known *known) {
 	if f.Weak {
 		known = newKnown()
@@ -99,10 +96,10 @@ func (f *Found) remember(known *known) {
 	}
 }
 
-// finder finds one kind of resource in a snapshot, which the caller closes where it fails.
+// finder finds one kind of resource in a snapshot, which the caller closes on failure.
 type finder func(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error)
 
-// Find finds the resource that a URI names.
+// Find finds the resource of a URI.
 func (s *Service) Find(ctx context.Context, uri string) (*Found, error) {
 	found, err := s.find(ctx, uri, false)
 	if err == nil {
@@ -111,7 +108,7 @@ func (s *Service) Find(ctx context.Context, uri string) (*Found, error) {
 	return found, err
 }
 
-// FindPage is Find, but of a list only a page.
+// FindPage is Find, but returns only a page of a list.
 func (s *Service) FindPage(ctx context.Context, uri string) (*Found, error) {
 	return s.find(ctx, uri, true)
 }
@@ -153,7 +150,7 @@ func (s *Service) findWith(ctx context.Context, resource Resource, find finder) 
 	found, err := find(ctx, snapshot, resource)
 	if err != nil {
 		if resource.isPinned() && errors.Is(err, git.ErrNotFound) {
-			s.Freshen(ctx, repository) // it may have the commit then
+			s.Freshen(ctx, repository) // it may get the commit
 		}
 		return nil, errors.Join(err, snapshot.Close())
 	}
@@ -166,7 +163,7 @@ func (s *Service) findWith(ctx context.Context, resource Resource, find finder) 
 	return found, nil
 }
 
-// names looks names up for the parser, among those that the visitor may know of.
+// names looks names up for the parser, among those that the client may read.
 type names struct{ repos.View }
 
 func (s *Service) names(ctx context.Context) names { return names{s.options.Catalogue.For(ctx)} }

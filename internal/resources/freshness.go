@@ -9,15 +9,15 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// The members of _meta that say how old the mirror is that was answered from, where it
-// is older than it should be.
+// These members of _meta describe the age of the mirror that was used, if it is older than it
+// should be.
 const (
 	MetaStale   = MetaPrefix + "mirrorStale"   // true
-	MetaFetched = MetaPrefix + "mirrorFetched" // when it was last fetched, where that is known
+	MetaFetched = MetaPrefix + "mirrorFetched" // when it was last fetched, if known
 )
 
-// Freshen has a mirror refreshed if it is old, and reports whether it is. It does not
-// wait, and is for answers that a fetch could change.
+// Freshen starts a refresh of a stale mirror, and reports whether it is stale. It does not wait,
+// and is for answers that a fetch could change.
 func (s *Service) Freshen(ctx context.Context, repository *repos.Repository) (stale bool) {
 	if s.options.Freshen == nil || !s.options.Freshen(repository) {
 		return false
@@ -26,7 +26,7 @@ func (s *Service) Freshen(ctx context.Context, repository *repos.Repository) (st
 	return true
 }
 
-// StaleMeta returns the members of _meta for an answer from a mirror that is old.
+// StaleMeta returns the members of _meta for an answer from a stale mirror.
 func StaleMeta(repository *repos.Repository) map[string]any {
 	meta := map[string]any{MetaStale: true}
 	if fetched := repository.Fetched(); !fetched.IsZero() {
@@ -35,7 +35,7 @@ func StaleMeta(repository *repos.Repository) map[string]any {
 	return meta
 }
 
-// isPinned reports whether a resource is the same for ever: ids name it.
+// isPinned reports whether a resource never changes because ids name it.
 func (r Resource) isPinned() bool {
 	return isID(r.Revision) && (r.Options.Base == "" || isID(r.Options.Base)) &&
 		(r.Kind == Contents || r.isOfArchive())
@@ -46,8 +46,7 @@ func isID(revision string) bool {
 	return err == nil
 }
 
-// missedRef is the failure to find a ref of a repository, which may be there after the
-// next fetch.
+// missedRef says that a ref was not found, which may exist after the next fetch.
 type missedRef struct {
 	repository *repos.Repository
 	err        error
@@ -56,7 +55,7 @@ type missedRef struct {
 func (e *missedRef) Error() string { return e.err.Error() }
 func (e *missedRef) Unwrap() error { return e.err }
 
-// freshenMissed has the mirror refreshed that has not what was asked for.
+// freshenMissed refreshes the mirror that lacks a requested ref.
 func (s *Service) freshenMissed(ctx context.Context, err error) {
 	if missed := (*missedRef)(nil); errors.As(err, &missed) {
 		s.Freshen(ctx, missed.repository)

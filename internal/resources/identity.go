@@ -8,11 +8,11 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// absences are the errors that say that a resource is not there, or never can be
-// read: others may be over in a moment.
+// absences are the errors that say that a resource does not exist, or can never be read; other
+// errors may be temporary.
 var absences = []error{git.ErrNotFound, git.ErrInvalid, git.ErrEmpty, git.ErrUnsupported, ErrURI}
 
-// IsAbsence reports whether an error of a resource means that there is none.
+// IsAbsence reports whether an error means that the resource does not exist.
 func IsAbsence(err error) bool {
 	if syntax := (*git.RevisionError)(nil); errors.As(err, &syntax) {
 		return true
@@ -20,8 +20,8 @@ func IsAbsence(err error) bool {
 	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
 }
 
-// Identity is another string when a file, a folder, an archive, its checksum or a signature is
-// another one. It is found without reading them.
+// Identity is a string that changes whenever a file, a folder, an archive, its checksum or a
+// signature changes. It is computed without reading them.
 func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
 	switch r.Kind {
 	case Archive, Checksum:
@@ -41,9 +41,8 @@ func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, 
 	}
 }
 
-// commitsOf the revisions, as far as there are any: the bytes of an archive are a
-// function of them. A base that is not served makes an archive without one, or
-// none.
+// commitsOf returns the ids of the revisions that exist: the bytes of an archive depend only on
+// them. A base that is not served makes an archive without a base, or none.
 func commitsOf(ctx context.Context, snapshot *git.Snapshot, revision, base string) (string, error) {
 	commit, err := snapshot.Resolve(ctx, revision)
 	if err != nil || base == "" {
@@ -56,7 +55,7 @@ func commitsOf(ctx context.Context, snapshot *git.Snapshot, revision, base strin
 	return commit.ID.String() + " " + from.ID.String(), nil
 }
 
-// PathOf is the path in the URI of a repository or of what it has. The error is
+// PathOf returns the path in the URI of a repository or of one of its resources. The error is
 // [ErrURI], or [git.ErrNotFound] for another scheme.
 func PathOf(uri string) (string, error) {
 	path, _, err := decode(uri)

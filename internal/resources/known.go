@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// factsCost is what remembering one content takes: tags are of one length.
+	// factsCost is the memory of one entry: all tags have the same length.
 	factsCost = 320
-	// maxKnownBytes bounds what is remembered to 4096 contents.
+	// maxKnownBytes bounds the memory to 4096 entries.
 	maxKnownBytes = 4096 * factsCost
 )
 
-// facts are what is known of bytes that were read or generated before.
+// facts are what is known about bytes that were read or generated before.
 type facts struct {
-	// size is the whole length, or UnknownSize. It is certain.
+	// size is the length of the whole, or UnknownSize. It is certain.
 	size int64
-	// measured is the length that headers of objects tell, or 0. It has no part in
-	// a range: when one of them is damaged, size turns out to be another.
+	// measured is the length according to object headers, or 0. Ranges do not use it: if a header
+	// is damaged, size turns out to be another.
 	measured int64
-	// atLeast is how much there was when a client went away.
+	// atLeast is how many bytes there were when a client disconnected.
 	atLeast int64
 	// digest is the SHA-256 of the whole, or nil.
 	digest []byte
-	// kind is what the first bytes of a file are, or the zero value.
+	// kind is the type according to the first bytes of a file, or the zero value.
 	kind kind
-	// memory is what an open file holds, or 0 where that is not known.
+	// memory is what an open file holds, or 0 if unknown.
 	memory int64
 }
 
-// likelySize returns the best length that is known; told is what a header tells.
+// likelySize returns the best known length; told is the length in an object header.
 func (x facts) likelySize(told int64) int64 {
 	switch {
 	case x.size != UnknownSize:
@@ -44,9 +44,8 @@ func (x facts) likelySize(told int64) int64 {
 	}
 }
 
-// known remembers facts by strong ETag, which is the object id of a file: the same tag
-// means the same bytes, so that what was learned once holds for as long as the process
-// lives. The least recently used are forgotten.
+// known remembers facts by strong ETag, which is the object id for a file: the same tag means the
+// same bytes, so facts hold for the life of the process. The least recently used are forgotten.
 type known struct {
 	facts *lru.Cache[string, facts]
 
@@ -64,7 +63,7 @@ func (k *known) get(tag string) (facts, bool) {
 	return x, ok
 }
 
-// put adds to what is known; it takes nothing away.
+// put adds facts and removes none.
 func (k *known) put(tag string, x facts) {
 	k.adding.Lock()
 	defer k.adding.Unlock()
@@ -80,9 +79,8 @@ func (k *known) put(tag string, x facts) {
 	k.facts.Put(tag, old, factsCost)
 }
 
-// begin waits until no other request counts the bytes of a tag: a client that loads
-// parts of one archive side by side must not have it generated for each of
-// them. Call done at the end.
+// begin waits until no other request counts the bytes of a tag: a client that loads several ranges
+// of one archive at once must not cause a generation for each. Call done at the end.
 func (k *known) begin(ctx context.Context, tag string) (done func(), err error) {
 	mine := make(chan struct{})
 	for {

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// defaultLinkLifetime is what the large hosts give for private archives.
+	// defaultLinkLifetime is the lifetime that large hosts give links to private archives.
 	defaultLinkLifetime = 5 * time.Minute
 
-	// MetaHTTP is the key of an address that needs no credentials (SEP-2166).
+	// MetaHTTP is the key of a URL that needs no credentials (SEP-2166).
 	MetaHTTP = MetaPrefix + "httpUrl"
-	// MetaHTTPExpires is the key of the time until which it does not.
+	// MetaHTTPExpires is the key of the URL's expiry.
 	MetaHTTPExpires = MetaPrefix + "httpUrlExpiresAt"
 )
 
@@ -28,27 +28,26 @@ const (
 type Linking struct {
 	Authority *links.Authority
 	Base      links.Base
-	// Local says that Base is the address that the server listens on. Such links
-	// are made only for clients that reach the server there: see [FromHere].
+	// Local says that Base is the address that the server listens on. Such links are made only for
+	// clients that reach the server there: see [FromHere].
 	Local bool
 	// Lifetime of links; 0 means 5 minutes.
 	Lifetime time.Duration
-	// ManyUses lets a downloadUrl be used more than once.
+	// ManyUses allows a downloadUrl to be used more than once.
 	ManyUses bool
-	// Relevant leaves out of a principal what decides nothing about access, so that a
-	// link is not longer than it need be; nil leaves nothing out.
+	// Relevant removes from a principal what does not affect access, so that links stay short; nil
+	// removes nothing.
 	Relevant func(access.Principal) access.Principal
 }
 
-// hereKey of a context says that its request came from here.
+// hereKey marks a context whose request reached the server's listening address directly.
 type hereKey struct{}
 
-// FromHere marks a request whose client is known to reach the server at the
-// address that the server listens on.
+// FromHere marks a request whose client reaches the server at its listening address.
 func FromHere(ctx context.Context) context.Context { return context.WithValue(ctx, hereKey{}, true) }
 
-// CanLink reports whether links can be made for a request: its client must
-// reach what they lead to. Its operator is told once where that is not known.
+// CanLink reports whether links can be made for a request: its client must be able to reach them.
+// If that is unknown, the operator is told once.
 func (s *Service) CanLink(ctx context.Context) bool {
 	l := s.options.Links
 	switch {
@@ -64,8 +63,8 @@ func (s *Service) CanLink(ctx context.Context) bool {
 	return false
 }
 
-// address is where the client of a request reaches the server, without a slash
-// at its end, or "" when nobody knows.
+// address is where the client of a request reaches the server, without a slash at its end, or "" if
+// unknown.
 func (s *Service) address(ctx context.Context) string {
 	if !s.CanLink(ctx) {
 		return ""
@@ -73,7 +72,7 @@ func (s *Service) address(ctx context.Context) string {
 	return s.options.Links.Base.Address()
 }
 
-// LinkLifetime is how long links are good for; 0 when there are none.
+// LinkLifetime is how long links are valid; 0 without links.
 func (s *Service) LinkLifetime() time.Duration {
 	if s.options.Links.Authority == nil {
 		return 0
@@ -81,10 +80,10 @@ func (s *Service) LinkLifetime() time.Duration {
 	return s.options.Links.Lifetime
 }
 
-// DownloadLink makes a URL for one download of a found. Where the server knows who
-// asks, the URL is good together with the credentials of the same principal alone
-// (SEP-2532, section 3). A session is not what it is bound to: its id is no credential,
-// and neither WebSocket nor 2026-07-28 has one that a download could repeat.
+// DownloadLink makes a URL for one download. On a server with authentication the URL is valid only
+// together with the credentials of the same principal (SEP-2532, section 3). It is not bound to a
+// session: a session id is no credential, and neither WebSocket nor 2026-07-28 has one that a
+// download could repeat.
 func (s *Service) DownloadLink(ctx context.Context, found *Found) (url string, link links.Link, err error) {
 	principal := access.PrincipalOf(ctx).ID
 	return s.link(ctx, found, links.Grant{
@@ -92,7 +91,7 @@ func (s *Service) DownloadLink(ctx context.Context, found *Found) (url string, l
 	})
 }
 
-// link makes a URL for a content as it is now: of a branch it names the commit.
+// link makes a URL for the present content: that of a branch names the commit.
 func (s *Service) link(
 	ctx context.Context, found *Found, grant links.Grant,
 ) (url string, link links.Link, err error) {
@@ -113,8 +112,8 @@ func (s *Service) link(
 	return s.options.Links.Base.URL(token), link, nil
 }
 
-// toldByLink is a text that a link repeats to its bearer, or "" when it is so
-// long that the link might not pass a proxy. The canonical one is told then.
+// toldByLink returns a string that a link repeats to its bearer, or "" if the string is so long
+// that the link might not pass a proxy. The link then repeats the canonical URI.
 func toldByLink(text string) string {
 	const most = 512
 	if len(text) > most {
@@ -123,8 +122,8 @@ func toldByLink(text string) string {
 	return text
 }
 
-// LinkMeta are the members of _meta that give a content's httpUrl (SEP-2166),
-// if it has one: only what resources/stream serves as well does.
+// LinkMeta returns the members of _meta with the resource's httpUrl (SEP-2166), if it has one: only
+// resources that resources/stream serves have one.
 func (s *Service) LinkMeta(ctx context.Context, found *Found) map[string]any {
 	if !s.CanLink(ctx) || !found.Streamable {
 		return nil
@@ -137,9 +136,9 @@ func (s *Service) LinkMeta(ctx context.Context, found *Found) map[string]any {
 	return map[string]any{MetaHTTP: url, MetaHTTPExpires: link.Expires.Format(time.RFC3339)}
 }
 
-// ArchiveLinkMeta is LinkMeta of an archive of a branch, by the commit at its head.
-// No repository is opened for it: what a branch holds is a commit, by git's rule,
-// and a page of fifty would take longer than all else of it.
+// ArchiveLinkMeta is LinkMeta for an archive of a branch, by the commit at its head. It opens no
+// repository: git guarantees that a branch points to a commit, and opening fifty repositories would
+// take longer than the rest of a page.
 func (s *Service) ArchiveLinkMeta(ctx context.Context, r Resource, head git.ID) map[string]any {
 	if !s.CanLink(ctx) {
 		return nil
@@ -152,23 +151,22 @@ func (s *Service) ArchiveLinkMeta(ctx context.Context, r Resource, head git.ID) 
 	)
 }
 
-// Linked is what a link led to. Close what was found. [Found.Open] of a GET uses the link
-// for one download, or for more bytes of it, and then [Body] has the entity tag to go on
-// with.
+// Linked is the target of a link. Close its Found. [Found.Open] of a GET uses the link up for one
+// download, or for more bytes of a download; [Body] then has the entity tag that resumes it.
 type Linked struct {
 	*Found
 	Link links.Link
 }
 
-// use is that of a link.
+// use is a request's use of a link.
 type use struct {
 	authority *links.Authority
 	link      links.Link
-	resume    string // the secret of a download that goes on, or ""
+	resume    string // the secret of a resumed download, or ""
 }
 
-// redeem uses the link for a body whose range was selected, or could not be: the whole
-// would be a second use of what goes on.
+// redeem uses the link up for a body whose range was selected. If no range could be selected, the
+// whole would be a second use of a resumed download.
 func (u *use) redeem(ctx context.Context, b *Body, selected error) error {
 	beyond := errors.As(selected, new(*RangeError))
 	switch {
@@ -184,31 +182,31 @@ func (u *use) redeem(ctx context.Context, b *Body, selected error) error {
 	return err
 }
 
-// ErrLinkGone says that the commit of a link is not here, but may be on another
-// server or soon: mirrors lag behind each other.
+// ErrLinkGone says that the commit of a link is not here, but may be on another server or arrive
+// soon: mirrors lag behind each other.
 var ErrLinkGone = errors.New("the commit of the link is not here yet")
 
-// FindLink checks a token and finds what it names, for a request whose host is the
-// public URL's. Nothing of the link is used up. Errors are those of
-// [links.Authority.Verify], [ErrLinkGone] and those of [Service.Find].
+// FindLink checks a token and finds its target, for a request to the public URL's host. It does not
+// use the link up. Errors are those of [links.Authority.Verify], [ErrLinkGone] and those of
+// [Service.Find].
 func (s *Service) FindLink(ctx context.Context, token string, asked links.Use) (Linked, error) {
 	if s.options.Links.Authority == nil {
 		return Linked{}, fmt.Errorf("there are no links: %w", git.ErrNotFound)
 	}
-	// The Host header was held against the names that the server is known by; a
-	// proxy may have put another of them there.
+	// The Host header was compared with the names of the server; a proxy may have inserted another
+	// of them.
 	asked.Host = s.options.Links.Base.Host()
 	link, err := s.options.Links.Authority.Verify(token, asked)
 	if err != nil {
 		return Linked{}, err
 	}
 	if asked.Method == "HEAD" {
-		// A look uses nothing up, and finds what a use would find.
+		// A look uses nothing up, and fails if a use would fail.
 		if err := s.options.Links.Authority.Peek(ctx, link); err != nil {
 			return Linked{}, err
 		}
 	}
-	// Whoever redeems it, what its reader may read now counts.
+	// The present rights of the link's reader count, whichever client redeems the link.
 	found, err := s.findFrozen(access.WithPrincipal(ctx, readerOf(link)), link)
 	if err != nil {
 		return Linked{}, err
@@ -218,31 +216,30 @@ func (s *Service) FindLink(ctx context.Context, token string, asked links.Use) (
 	return Linked{found, link}, nil
 }
 
-// linkRights are what a link says of its reader besides the id.
+// linkRights are the rights in a link besides the reader's id.
 type linkRights struct {
 	Groups []string `json:"groups,omitempty"`
 	Scopes []string `json:"scopes,omitempty"`
 }
 
-// rightsOf a principal, "" where nothing but the id decides.
+// rightsOf encodes the rights of a principal; "" if it has only an id.
 func rightsOf(p access.Principal) string {
 	if len(p.Groups)+len(p.Scopes) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(linkRights{p.Groups, p.Scopes}) // lists of texts
+	text, _ := json.Marshal(linkRights{p.Groups, p.Scopes}) // lists of strings
 	return string(text)
 }
 
-// readerOf a link. Rights that cannot be read are none.
+// readerOf returns the principal of a link. Unreadable rights grant nothing.
 func readerOf(link links.Link) access.Principal {
 	var rights linkRights
 	_ = json.Unmarshal([]byte(link.Rights), &rights)
 	return access.Principal{ID: link.Reader, Groups: rights.Groups, Scopes: rights.Scopes}
 }
 
-// findFrozen opens what a link names, if need be from where it is kept: that the
-// commit may be read was decided when the link was made. The principal of the context is
-// the link's.
+// findFrozen opens the target of a link, from the cache if necessary: whether the commit may be
+// read was decided when the link was made. The principal of the context is the link's.
 func (s *Service) findFrozen(ctx context.Context, link links.Link) (*Found, error) {
 	found, err := s.Find(ctx, link.Resource)
 	if !errors.Is(err, git.ErrNotFound) {
@@ -258,7 +255,7 @@ func (s *Service) findFrozen(ctx context.Context, link links.Link) (*Found, erro
 	return found, err
 }
 
-// frozen is the URI of the same content by the commit.
+// frozen is the URI of the same content by commit.
 func frozen(r Resource, commit string) string {
 	r.Revision = commit
 	return r.String()

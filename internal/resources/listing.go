@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// pageEntries is how many entries resources/read gives of a folder or a list
-	// at a time: some 40 KB, which is much for the context of a model.
+	// pageEntries is how many entries of a folder or a list resources/read returns at a time: some
+	// 40 KB, which is much for the context of a model.
 	pageEntries = 200
 	// metaNext is the URI of the page that follows.
 	metaNext = MetaPrefix + "next"
-	// listingBuffer is what a listing is written in pieces of.
+	// listingBuffer is the size of the pieces in which a listing is written.
 	listingBuffer = 32 << 10
 )
 
-// listing is a JSON object that ends with an array of many entries, a line for
-// each. It is made while it is written, so that only the entries of the domain
-// are in memory.
+// listing is a JSON object that ends with an array of many entries, a line for each. It is encoded
+// while it is written, so that only the entries of the domain are in memory.
 type listing struct {
 	head  any // an object with the members before the array
 	key   string
@@ -56,8 +55,8 @@ func (l listing) write(ctx context.Context, w io.Writer) error {
 	return out.Flush()
 }
 
-// fill makes a listing the source of what was found: it is measured, and its bytes are
-// named, by writing them once. The page that follows has the URI next, if there is one.
+// fill makes a listing the source of a resource: it writes the bytes once to measure and hash them.
+// next is the URI of the following page, or "".
 func (l listing) fill(ctx context.Context, f *Found, next string) (*Found, error) {
 	size, digest, err := digestOf(ctx, l.write)
 	if err != nil {
@@ -69,8 +68,7 @@ func (l listing) fill(ctx context.Context, f *Found, next string) (*Found, error
 	return f.describedBy(size, &list{digest, l.write}), nil
 }
 
-// compact is a view in one line. Names may hold any character; HTML's are no
-// exception, so they are not escaped.
+// compact encodes a view in one line. Names may contain any character, and HTML's are not escaped.
 func compact(view any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

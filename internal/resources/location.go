@@ -8,52 +8,51 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 )
 
-// measureWithin bounds how long an archive is measured for somebody who only
-// asked where it is.
+// measureWithin bounds how long an archive is measured for a request that only asked for its
+// location.
 const measureWithin = 2 * time.Second
 
-// Location is where a resource is to be had outside of a protocol's own methods.
+// Location is where a resource can be fetched outside of a protocol's own methods.
 type Location struct {
-	// URI is the canonical one, by the commit if it is of one.
+	// URI is the canonical one, by commit if the resource belongs to one.
 	URI      string
 	MIMEType string
-	// FileName is what a download is saved as. It may have any characters.
+	// FileName is the name under which a download is saved. It may have any characters.
 	FileName string
 	// Size in bytes, or [UnknownSize].
 	Size int64
-	// HTTP is an address that needs no credentials until HTTPExpires (SEP-2166);
-	// "" where there are no links. Meta has both as members of _meta.
+	// HTTP is a URL that needs no credentials until HTTPExpires (SEP-2166); "" without links. Meta
+	// has both as members of _meta.
 	HTTP        string
 	HTTPExpires string
 	Meta        map[string]any
-	// URL is the address of the plain download by the commit's id, "" while nobody
-	// knows under which name clients reach the server. Route is its path and query;
-	// "" for what has none, and where no HTTP server runs.
+	// URL is the URL of the plain download by commit id, "" while the address at which clients
+	// reach the server is unknown. Route is its path and query; "" for resources without a plain
+	// download, and without an HTTP server.
 	URL   string
 	Route string
 	// Base is the commit that a delta is from.
 	Base string
-	// Extent is of an archive's tar before compression; nil while it is not known. A
-	// manifest has none.
+	// Extent is the size of an archive's tar before compression; nil if unknown. A manifest has
+	// none.
 	Extent *archive.Measure
 }
 
-// Locate finds where a resource is to be had as it is now: of a branch it names
-// the commit. A file is opened the first time, for its type: the caller has reserved
-// what that takes.
+// Locate finds where the present content of a resource can be fetched: that of a branch by its
+// commit. A file is opened the first time, for its type: the caller has reserved memory for that.
 func (s *Service) Locate(ctx context.Context, r Resource) (Location, error) {
 	return s.locate(ctx, r, false)
 }
 
-// LocateMeasured finds an archive as [Service.Locate] does, and measures it, for
-// which all of its trees are read. It takes two seconds at most.
+// LocateMeasured is Locate for an archive, and measures it, for which it reads all of its trees. It
+// takes two seconds at most.
 func (s *Service) LocateMeasured(ctx context.Context, r Resource) (Location, error) {
 	return s.locate(ctx, r, true)
 }
 
 func (s *Service) locate(ctx context.Context, r Resource, measure bool) (l Location, err error) {
 	r.Options = r.Options.Canonical()
-	found := outline(r) // a list may be long, and is not read
+	found := outline(r) // a list reads no file contents
 	if r.Kind != Refs && r.Kind != Catalogue {
 		if found, err = s.findResource(ctx, r); err != nil {
 			return Location{}, err
@@ -87,8 +86,8 @@ func (s *Service) locate(ctx context.Context, r Resource, measure bool) (l Locat
 	return l, nil
 }
 
-// measured is the extent of an archive when it is found quickly, or nil. What goes
-// wrong goes wrong in the download as well, and is told of there.
+// measured returns the extent of an archive if it is found quickly, or nil. A failure here would
+// also occur in the download, which reports it.
 func measured(ctx context.Context, plan *archive.Plan) *archive.Measure {
 	ctx, cancel := context.WithTimeout(ctx, measureWithin)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// sniffBytes is how much of a file its type is decided by.
+	// sniffBytes is how many bytes of a file decide its type.
 	sniffBytes = 3072
 
 	// TypeJSON is the type of all descriptions.
@@ -19,8 +19,8 @@ const (
 	mimeSignature = "application/pgp-signature"
 )
 
-// sourceTypes are the types of texts that only their name tells apart. The
-// table of the host is not asked: replicas must agree.
+// sourceTypes are the types of text files that only the name distinguishes. The host's table is not
+// used: replicas must agree.
 var sourceTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".csv": "text/csv; charset=utf-8",
 	".htm": "text/html; charset=utf-8", ".html": "text/html; charset=utf-8",
@@ -32,13 +32,13 @@ var sourceTypes = map[string]string{
 	".xml": "text/xml; charset=utf-8", ".yaml": "application/yaml", ".yml": "application/yaml",
 }
 
-// kind is what the content of a file says of its type.
+// kind is the type of a file according to its content.
 type kind struct {
-	name string // the type, or that of a text whose name says nothing
+	name string // the type, or that of a text file whose name has no known suffix
 	text bool
 }
 
-// kindOf decides by the first bytes of a file whether it is a text.
+// kindOf decides by the first bytes of a file whether it is text.
 func kindOf(head []byte) kind {
 	detected := mimetype.Detect(head)
 	for m := detected; m != nil; m = m.Parent() {
@@ -49,7 +49,7 @@ func kindOf(head []byte) kind {
 	return kind{detected.String(), false}
 }
 
-// typeOf is the type of a file with a name, which decides about texts.
+// typeOf is the type of a file with a name, which decides for text files.
 func (k kind) typeOf(name string) string {
 	if named := sourceTypes[strings.ToLower(path.Ext(name))]; k.text && named != "" {
 		return named
@@ -58,8 +58,8 @@ func (k kind) typeOf(name string) string {
 }
 
 func textType(detected string) string {
-	// A source file is a text: what the detector takes for a script or a page
-	// by its first words is often only part of one.
+	// A source file is text: the detector often recognises a script or a page by words that are
+	// only part of a source file.
 	switch base, _, _ := strings.Cut(detected, ";"); base {
 	case "application/json", "image/svg+xml":
 		return base

@@ -11,9 +11,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// missing says which part of a plain URL names nothing, and what lists what
-// there is. What is not served is never told apart from what does not exist. It
-// returns "" when it finds nothing missing: another part of the code said more.
+// missing says which part of a plain URL does not exist, and where its alternatives are listed. It
+// never distinguishes a missing name from one that is not served. It returns "" if all parts exist:
+// the original error says more.
 func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err error) string {
 	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) && needed.Reason == archive.BaseUnknown {
 		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with " +

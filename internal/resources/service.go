@@ -19,26 +19,25 @@ type Options struct {
 	ArchiveLimits archive.Limits
 	// Cache keeps archives; nil generates them for each request.
 	Cache *cache.Cache
-	// Limits is asked before contents are sent; nil limits nothing.
+	// Limits reserves memory before contents are sent; nil limits nothing.
 	Limits *limits.Limiter
-	// Links makes addresses that need no credentials.
+	// Links makes URLs that need no credentials.
 	Links Linking
-	// Freshen has a mirror refreshed if it is old, without waiting, and reports whether it
-	// is old; nil leaves that to others.
+	// Freshen refreshes a stale mirror without waiting, and reports whether it is stale; nil means
+	// that mirrors are not refreshed on demand.
 	Freshen func(*repos.Repository) (stale bool)
-	// NoHTTP says that no HTTP server runs: contents are to be had by the methods of
-	// MCP alone.
+	// NoHTTP says that no HTTP server runs: contents are only available through MCP.
 	NoHTTP bool
 	Logger *slog.Logger
 }
 
-// Service finds what URIs name in the repositories of a catalogue.
+// Service finds the resources of URIs in the repositories of a catalogue.
 type Service struct {
 	options  Options
-	archives *known // what their bytes teach, by ETag
-	files    *known // the same by object id: apart, since many small files are read and few archives
+	archives *known // facts about their bytes, by ETag
+	files    *known // the same by object id; separate, since many small files are read and few archives
 
-	unreached sync.Once // says that links are missing for want of a public URL
+	unreached sync.Once // logs once that there are no links without a public URL
 }
 
 // New makes a service.
@@ -48,8 +47,8 @@ func New(options Options) *Service {
 	return &Service{options: options, archives: newKnown(), files: newKnown()}
 }
 
-// Downloads reports whether contents can be had over HTTP.
+// Downloads reports whether contents are available over HTTP.
 func (s *Service) Downloads() bool { return !s.options.NoHTTP }
 
-// Redirects reports whether a client may be sent to where archives are kept.
+// Redirects reports whether a client may be sent to object storage.
 func (s *Service) Redirects() bool { return s.options.Cache != nil && s.options.Cache.Redirects() }

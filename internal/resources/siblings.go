@@ -11,9 +11,9 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// Siblings finds the submodules of a repository among the others that the visitor
-// may know of. It opens each of those once and holds it until Close, so that an
-// archive is made of one state of each.
+// Siblings finds the submodules of a repository among the other repositories that the client may
+// read. It opens each of those once and holds it until Close, so that an archive sees one state of
+// each.
 type Siblings struct {
 	view repos.View
 	of   *repos.Repository
@@ -23,14 +23,13 @@ type Siblings struct {
 
 var _ archive.Siblings = (*Siblings)(nil)
 
-// NewSiblings is for the submodules of one repository, and for those in them.
-// Close it when the archive is done.
+// NewSiblings serves the submodules of one repository, and their submodules. Close it when the
+// archive is done.
 func NewSiblings(view repos.View, of *repos.Repository) *Siblings {
 	return &Siblings{view: view, of: of, mu: &sync.Mutex{}, held: make(map[string]*git.Snapshot)}
 }
 
-// Open implements [archive.Siblings]: the commit has to be one that the other
-// repository serves.
+// Open implements [archive.Siblings]: the other repository has to serve the commit.
 func (s *Siblings) Open(ctx context.Context, url string, commit git.ID) (archive.Sibling, error) {
 	repository, err := s.view.Sibling(s.of, url)
 	if err != nil {

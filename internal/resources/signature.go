@@ -7,17 +7,14 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// signatureNotes are the notes that hold detached signatures of archives, one
-// ref for each format, on the tag or the commit that was signed: the place
-// where cgit looks for them.
+// signatureNotes are the notes with detached signatures of archives, one ref for each format, on
+// the tag or the commit that was signed. cgit looks for them in the same place.
 const signatureNotes = "refs/notes/signatures/"
 
-// signatureSuffix makes the name of an archive that of its detached signature.
+// signatureSuffix after the name of an archive is the name of its detached signature.
 const signatureSuffix = ".asc"
 
-// findSignature finds the detached signature of an archive. It is somebody
-// else's word about the bytes that the archive's name stands for; nothing here
-// checks it.
+// findSignature finds the detached signature of an archive. The server does not verify it.
 func findSignature(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) {
 	commit, err := s.Resolve(ctx, r.Revision)
 	if err != nil {
@@ -38,8 +35,8 @@ func findSignature(ctx context.Context, s *git.Snapshot, r Resource) (*Found, er
 	return found.describedBy(int64(len(signature)), textSource(signature)), nil
 }
 
-// targets are what a signature may be noted on: the tag object that the
-// revision names, and the commit.
+// targets are the objects that may have a signature's note: the tag object of the revision, and the
+// commit.
 func targets(s *git.Snapshot, revision string, commit git.ID) []git.ID {
 	for _, prefix := range []string{"", "refs/tags/"} {
 		if ref, err := s.Ref(prefix + revision); err == nil && ref.Target != commit {

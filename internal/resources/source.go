@@ -6,19 +6,18 @@ import (
 	"io"
 )
 
-// source is where bytes come from: a file, an archive that is generated, one that is
-// kept, or a list. [Found.Open] and [Body.WriteTo] alone call it, in this order.
+// source is where bytes come from: a file, a generated archive, a cached archive, or a list. Only
+// [Found.Open] and [Body.WriteTo] call it, in this order.
 type source interface {
-	// reserve takes what the body's bytes cost, unless they are kept: then it finds them.
+	// reserve takes what the bytes cost, unless they are cached: then it finds them.
 	reserve(ctx context.Context, b *Body) error
-	// measure makes the size known as far as that is cheap, and certain says: whatever
-	// it costs.
+	// measure computes the size as far as that is cheap or, if certain is set, at any cost.
 	measure(ctx context.Context, b *Body, certain bool) error
-	// write writes the bytes, and may leave out what the part drops.
+	// write writes the bytes, and may leave out those that the part drops.
 	write(ctx context.Context, b *Body, p *part) error
 }
 
-// list is the source of descriptions: their bytes are made of what was found.
+// list is the source of descriptions, whose bytes are made from what was found.
 type list struct {
 	digest []byte
 	text   func(ctx context.Context, w io.Writer) error

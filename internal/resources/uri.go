@@ -13,19 +13,17 @@ import (
 const (
 	// Scheme begins every URI of a resource.
 	Scheme = "repo://"
-	// MaxURIBytes bounds a URI. Longer ones cost more to look at than any real
-	// path needs.
+	// MaxURIBytes bounds a URI: parsing a longer one costs more than any real path needs.
 	MaxURIBytes = 4 << 10
 )
 
-// ErrURI refuses what can be no resource of any repository.
+// ErrURI says that a URI cannot name a resource.
 var ErrURI = errors.New("malformed URI")
 
-// Kind is what a resource shows of a repository.
+// Kind is the aspect of a repository that a resource shows.
 type Kind int
 
-// The kinds, with their URIs below repo://{repo}; that of the catalogue is repo://
-// alone.
+// These are the kinds, with their URIs below repo://{repo}; the catalogue is repo:// alone.
 const (
 	Card      Kind = iota // the repository itself
 	Refs                  // /refs
@@ -37,45 +35,44 @@ const (
 	Catalogue             // the names of all repositories
 )
 
-// Resource is a URI that was taken apart. It says what is wanted, not whether
-// it exists, except for the repository and for branches and tags before
-// /contents: those had to be looked up to find where they end.
+// Resource is a parsed URI. It says what is wanted, not whether it exists, except for the
+// repository and for branches and tags before /contents: those had to be looked up to find where
+// they end.
 type Resource struct {
 	Repository string
 	Kind       Kind
-	// Revision of a Contents is "", refs/heads/…, refs/tags/… or an object id;
-	// of an Archive also HEAD or a bare name; of a Ref a full ref name.
+	// Revision of a Contents is "", refs/heads/…, refs/tags/… or an object id; of an Archive also
+	// HEAD or a bare name; of a Ref a full ref name.
 	Revision string
 	// Path of Contents, slashes between names, raw bytes.
 	Path string
 	// Options of an Archive.
 	Options archive.Options
-	// After is the name that a page of a folder or a list begins behind, or "".
+	// After is the name after which a page of a folder or a list begins, or "".
 	After string
-	// All says that Refs are not only branches and tags.
+	// All says that Refs include more than branches and tags.
 	All bool
 
-	// paged has a list begin with a page, as it is read, instead of being whole,
-	// as it is downloaded. A folder is always shown in pages.
+	// paged says that a list is returned in pages, because it is read and not downloaded. A folder
+	// is always returned in pages.
 	paged bool
 }
 
-// Namespace finds where the names in a URI end. Both methods return
-// [git.ErrNotFound] when nothing fits.
+// Namespace finds where the names in a URI end. Both methods return [git.ErrNotFound] if no name
+// fits.
 type Namespace interface {
 	// LongestRepository splits off the longest leading repository name.
 	LongestRepository(path string) (name, rest string, err error)
-	// LongestRef splits off the longest ref below prefix, followed by nothing
-	// or by the marker as a whole segment.
+	// LongestRef splits off the longest ref below prefix, followed by nothing or by the marker as a
+	// whole segment.
 	LongestRef(repository, prefix, path, marker string) (name, rest string, err error)
 }
 
-// Parse takes a URI apart. What is no URI of the grammar is ErrURI; a
-// repository, branch or tag that does not exist is [git.ErrNotFound], as is
-// any other Scheme.
+// Parse parses a URI. A URI outside of the grammar is ErrURI; a repository, branch or tag that does
+// not exist is [git.ErrNotFound], as is any other Scheme.
 //
-// Percent-encoding is undone once, here, and nowhere after: slashes may be
-// encoded or not, and no name is ever joined to a path of the host.
+// Percent-encoding is undone once, here, and nowhere after: slashes may be encoded or not, and no
+// name is ever joined to a path of the host.
 func Parse(uri string, names Namespace) (Resource, error) {
 	path, query, err := decode(uri)
 	if err != nil {
@@ -84,11 +81,10 @@ func Parse(uri string, names Namespace) (Resource, error) {
 	return parseNamed(path, query, names, parseBelow)
 }
 
-// shape is a form that a URI has after the repository's name.
+// shape parses the part of a URI after the repository's name.
 type shape func(name, rest string, names Namespace) (Resource, error)
 
-// parseNamed finds where the repository's name ends in a path. The empty path is the
-// catalogue's.
+// parseNamed finds where the repository's name ends in a path. The empty path is the catalogue's.
 func parseNamed(path string, query []pair, names Namespace, below shape) (Resource, error) {
 	resource := Resource{Kind: Catalogue}
 	if path != "" {
@@ -109,7 +105,7 @@ func IsCatalogue(uri string) bool {
 	return strings.EqualFold(before, Scheme) && len(uri) <= MaxURIBytes
 }
 
-// decode takes the path and the options out of a URI. The path of the catalogue is "".
+// decode splits a URI into its path and options. The path of the catalogue is "".
 func decode(uri string) (path string, query []pair, err error) {
 	if len(uri) > MaxURIBytes {
 		return "", nil, fmt.Errorf("%w: longer than %d bytes", ErrURI, MaxURIBytes)
@@ -127,7 +123,7 @@ func decode(uri string) (path string, query []pair, err error) {
 	return path, query, err
 }
 
-// shapes are those of URIs, by their first segment.
+// shapes are the forms of URIs, by their first segment.
 var shapes = map[string]shape{
 	"":         parseCard,
 	"refs":     parseRefs,
@@ -183,7 +179,7 @@ func parseSHA(name, rest string, _ Namespace) (Resource, error) {
 	return Resource{Repository: name, Kind: Contents, Revision: sha, Path: path}, nil
 }
 
-// kindOfArchive splits the suffix of what there is beside an archive off the name of it.
+// kindOfArchive splits the suffix of a checksum or signature off the name of its archive.
 func kindOfArchive(name string) (Kind, string) {
 	if archive, ok := strings.CutSuffix(name, signatureSuffix); ok {
 		return Signature, archive
@@ -203,7 +199,7 @@ func parseArchive(name, rest string, _ Namespace) (Resource, error) {
 	return Resource{Repository: name, Kind: kind, Revision: ref, Options: archive.Options{Format: format}}, nil
 }
 
-// applyQuery takes the options of an archive, and those of lists.
+// applyQuery sets the options of archives and lists.
 func (r *Resource) applyQuery(query []pair) error {
 	set := r.setListOption
 	if r.isOfArchive() {
@@ -227,7 +223,7 @@ func (r *Resource) applyQuery(query []pair) error {
 // isOfArchive reports whether the options of an archive decide the bytes.
 func (r Resource) isOfArchive() bool { return r.Kind == Archive || r.Kind == Checksum }
 
-// setListOption takes an option of a folder or a list, each at most once.
+// setListOption sets an option of a folder or a list, each at most once.
 func (r *Resource) setListOption(key, value string) error {
 	isList := r.Kind == Refs || r.Kind == Catalogue || r.Kind == Contents
 	switch {
@@ -241,8 +237,8 @@ func (r *Resource) setListOption(key, value string) error {
 	return nil
 }
 
-// String is the canonical form: it encodes exactly the bytes that a URI cannot
-// carry, and [Parse] returns the same resource again.
+// String is the canonical form: it encodes exactly the bytes that a URI cannot carry, and [Parse]
+// returns the same resource again.
 func (r Resource) String() string {
 	var b strings.Builder
 	b.WriteString(Scheme)
@@ -265,13 +261,13 @@ func (r Resource) String() string {
 	return b.String()
 }
 
-// archiveFile is the last part of the URI of an archive, or of what there is beside it.
+// archiveFile is the last part of the URI of an archive, its checksum or its signature.
 func (r Resource) archiveFile() string {
 	beside := map[Kind]string{Signature: signatureSuffix, Checksum: checksumSuffix}[r.Kind]
 	return escape(r.Revision, pathBytes) + "." + string(r.Options.Format) + beside
 }
 
-// query has the options that are not at their default.
+// query returns the options that differ from their defaults.
 func (r Resource) query() string {
 	var options [][2]string
 	if r.isOfArchive() {
@@ -302,8 +298,8 @@ func (r Resource) revisionPart() string {
 	}
 }
 
-// decodePath undoes percent-encoding and refuses what is no plain path. One
-// final slash is allowed, as people type it.
+// decodePath undoes percent-encoding and refuses anything but a plain path. It allows one final
+// slash, as people type it.
 func decodePath(raw string) (string, error) {
 	if strings.Contains(raw, "#") {
 		return "", fmt.Errorf("%w: it has a fragment", ErrURI)
@@ -342,8 +338,8 @@ func parseQuery(raw string, present bool) ([]pair, error) {
 	return options, nil
 }
 
-// unescape undoes percent-encoding once. NUL is refused: no name of git has
-// it, and C programs end at it.
+// unescape undoes percent-encoding once. It refuses NUL: git's names have none, and C programs end
+// strings at it.
 func unescape(s string) (string, error) {
 	plain, err := url.PathUnescape(s)
 	if err != nil {
@@ -355,8 +351,8 @@ func unescape(s string) (string, error) {
 	return plain, nil
 }
 
-// The bytes besides letters and digits that RFC 3986 allows unencoded in a
-// path, with the slash, and in a query value.
+// These are the bytes besides letters and digits that RFC 3986 allows unencoded in a path, with the
+// slash, and in a query value.
 const (
 	pathBytes  = "-._~!$&'()*+,;=:@/"
 	queryBytes = "-._~!$'()*+,;:@/"

@@ -52,14 +52,14 @@ type commitView struct {
 	Subject string `json:"subject"`
 }
 
-// refsView is what comes before the refs.
+// refsView has the members before the refs.
 type refsView struct {
 	Repository    string `json:"repository"`
 	DefaultBranch string `json:"defaultBranch,omitempty"`
-	Next          string `json:"next,omitempty"` // URI of the page that follows
+	Next          string `json:"next,omitempty"` // URI of the following page
 }
 
-// catalogueView is what comes before the repositories.
+// catalogueView has the members before the repositories.
 type catalogueView struct {
 	Count int    `json:"count"`
 	Next  string `json:"next,omitempty"`
@@ -76,10 +76,9 @@ type refView struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"` // branch, tag or other
 	Commit string `json:"commit,omitempty"`
-	// Target is the tag object of an annotated tag, or what a tag names
-	// instead of a commit.
+	// Target is the tag object of an annotated tag, or what a tag names instead of a commit.
 	Target string `json:"target,omitempty"`
-	// Damaged says that the commit cannot be read, so that nobody knows it.
+	// Damaged says that the commit cannot be read, so its id is unknown.
 	Damaged bool   `json:"damaged,omitempty"`
 	URI     string `json:"uri,omitempty"`
 }
@@ -91,7 +90,7 @@ type oneRefView struct {
 	Links linksView   `json:"links"`
 }
 
-// folderView is what comes before the entries.
+// folderView has the members before the entries.
 type folderView struct {
 	Repository string `json:"repository"`
 	Commit     string `json:"commit"`
@@ -116,10 +115,9 @@ type submodule struct {
 	Commit string `json:"commit"`
 }
 
-// etagOf a digest has as much of it as is enough to tell contents apart.
+// etagOf returns enough of a digest to distinguish contents.
 func etagOf(digest []byte) string { return hex.EncodeToString(digest[:16]) }
 
-// describedJSON renders a view.
 func describedJSON(r Resource, view any) (*Found, error) {
 	text, err := compact(view)
 	if err != nil {
@@ -129,20 +127,19 @@ func describedJSON(r Resource, view any) (*Found, error) {
 	return described(r).describedBy(int64(len(text)), textSource(text)), nil
 }
 
-// describedBy gives what was found its bytes, by whose digest they are named.
+// describedBy sets the source of a resource's bytes, whose digest becomes the ETag.
 func (f *Found) describedBy(size int64, source *list) *Found {
 	f.Described, f.Size, f.ETag, f.source = true, size, etagOf(source.digest), source
 	return f
 }
 
-// described is a view of which nothing is written yet.
+// described is a view without bytes yet.
 func described(r Resource) *Found {
 	return &Found{URI: r.String(), MIMEType: TypeJSON, FileName: path.Base(r.Repository) + ".json"}
 }
 
-// window is the part of a list that a resource shows: a page of it when it is
-// read, or goes on after a name, and else all. next is the URI of the page that
-// follows, if there is one.
+// window returns the part of a list that a resource shows: a page if it is read or has After, and
+// else all. next is the URI of the following page, or "".
 func (r Resource) window(names []string) (start, end int, next string) {
 	if r.After != "" {
 		var found bool
@@ -159,15 +156,14 @@ func (r Resource) window(names []string) (start, end int, next string) {
 	return start, end, next
 }
 
-// next is the URI of the page that follows the one that ends with a name.
+// next is the URI of the page after the one that ends with a name.
 func (r Resource) next(last string) string {
 	r.After = last
 	return r.String()
 }
 
-// outline is a list of which nothing was read: what a link to it says. It is
-// downloaded as files are, by a URI that says no commit: it is the list of that
-// moment.
+// outline is a list without its content, for a link to it. It is downloaded like a file, by a URI
+// without a commit: the list of that moment.
 func outline(r Resource) *Found {
 	uri, name := r.String(), "repositories.json"
 	if r.Kind == Refs {
@@ -231,8 +227,8 @@ func (s *Service) findCard(ctx context.Context, snapshot *git.Snapshot, r Resour
 	return describedJSON(r, view)
 }
 
-// findRefs lists branches and tags, and all other refs only when they are asked
-// for: a mirror of a large host has one for each pull request.
+// findRefs lists branches and tags, and other refs only on request: a mirror of a large host has
+// one for each pull request.
 func findRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) {
 	refs, err := s.Refs()
 	if err != nil {
@@ -306,8 +302,8 @@ func findRef(_ context.Context, s *git.Snapshot, r Resource) (*Found, error) {
 	return describedJSON(r, view)
 }
 
-// findFolder lists a page of a folder. The pages that follow are those of the same
-// commit, whatever becomes of the branch meanwhile.
+// findFolder lists a page of a folder. Later pages are those of the same commit, even if the branch
+// moves.
 func findFolder(
 	ctx context.Context, s *git.Snapshot, r Resource, commit git.Commit, folder git.TreeEntry,
 ) (*Found, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// bounds of a gate. None is 0.
+// bounds of a gate. All are positive.
 type bounds struct {
 	memory                     int64
 	running, queue             int
@@ -18,27 +18,27 @@ type bounds struct {
 	patience                   time.Duration
 }
 
-// work is what a request asks to be let in for.
+// work is what a request wants to reserve.
 type work struct {
 	client, repository string
 	memory             int64
 }
 
-// gate lets requests in as long as their sum keeps the bounds.
+// gate admits requests as long as their sum keeps the bounds.
 type gate struct {
 	bounds
-	whenFull func() // nil: nobody is told
+	whenFull func() // may be nil
 
 	mu           sync.Mutex
 	used         usage
-	clients      map[string]*client // those that have something or wait
-	repositories map[string]int     // how many run
+	clients      map[string]*client // those with running or waiting requests
+	repositories map[string]int     // number of running requests
 	waiting      int
 	arrived      uint64
 	refused      map[Reason]int64
 }
 
-// usage is what runs.
+// usage is the sum of running requests.
 type usage struct {
 	memory  int64
 	running int
@@ -47,21 +47,21 @@ type usage struct {
 func (u *usage) add(memory int64)  { u.memory, u.running = u.memory+memory, u.running+1 }
 func (u *usage) take(memory int64) { u.memory, u.running = u.memory-memory, u.running-1 }
 
-// client is one of those that share the gate.
+// client is one of the clients that share the gate.
 type client struct {
 	used  usage
-	queue list.List // of *ticket, in the order in which they came
+	queue list.List // of *ticket, in order of arrival
 }
 
-// ticket is one request that waits.
+// ticket is a waiting request.
 type ticket struct {
 	work
 	number uint64
 	place  *list.Element // in the queue of its client
-	let    chan struct{} // closed when it is let in
+	let    chan struct{} // closed when the request is admitted
 }
 
-// passed reports whether the request was let in.
+// passed reports whether the request was admitted.
 func (t *ticket) passed() bool {
 	select {
 	case <-t.let:
@@ -71,15 +71,15 @@ func (t *ticket) passed() bool {
 	}
 }
 
-// Grant is what a request has reserved. A nil one is nothing.
+// Grant is a reservation. A nil grant reserves nothing.
 type Grant struct {
 	gate *gate
 	work work
-	with *Grant // is released as well
+	with *Grant // released together with this one
 	once sync.Once
 }
 
-// Release gives back what was reserved. More often than once does no harm.
+// Release gives the reservation back. Repeating it is harmless.
 func (g *Grant) Release() {
 	if g == nil {
 		return
@@ -90,8 +90,9 @@ func (g *Grant) Release() {
 	})
 }
 
-// Shrink gives back what a request turned out not to need: it keeps so much memory and its
-// place among those that run. A grant never grows. Only its owner calls it, before Release.
+// Shrink gives back memory that a request turned out not to need: the request keeps memory bytes
+// and its place among the running ones. A grant never grows. Only its owner calls it, before
+// Release.
 func (g *Grant) Shrink(memory int64) {
 	if g == nil || memory >= g.work.memory {
 		return
@@ -108,12 +109,13 @@ func (g *Grant) Shrink(memory int64) {
 func newGate(b bounds) *gate {
 	return &gate{
 		bounds: b, clients: make(map[string]*client), repositories: make(map[string]int),
-		refused: map[Reason]int64{Client: 0, Repository: 0, Server: 0}, // none is left out of a [State]
+		refused: map[Reason]int64{Client: 0, Repository: 0, Server: 0}, // every reason appears in a [State]
 	}
 }
 
-// pass waits until a request is let in. What needs more memory than a client may have
-// runs when it has nothing else. A nil gate is that of a nil [Limiter].
+// pass waits until a request is admitted. A request that needs more memory than a client may have
+// runs when its client has nothing else running. A nil gate, that of a nil [Limiter], admits
+// everything.
 func (g *gate) pass(ctx context.Context, w work) (_ *Grant, err error) {
 	if g == nil {
 		return nil, nil
@@ -143,8 +145,8 @@ func (g *gate) pass(ctx context.Context, w work) (_ *Grant, err error) {
 	return grant, nil
 }
 
-// arrive queues a request, and lets in who can be. It is refused where it would have to
-// wait and the queue is full.
+// arrive queues a request, and admits every request that fits. It refuses a request that would have
+// to wait if the queue is full.
 func (g *gate) arrive(w work) (*ticket, *Refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -170,8 +172,8 @@ func (g *gate) arrive(w work) (*ticket, *Refusal) {
 	}
 }
 
-// abandon takes a request out of the queue, for a cause or else because it has waited
-// long enough: then it is refused. It returns nil where it was let in meanwhile.
+// abandon removes a request from the queue because of cause or, if that is nil, because it has
+// waited too long: then it is refused. It returns nil if the request was admitted meanwhile.
 func (g *gate) abandon(t *ticket, cause error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -192,8 +194,7 @@ func (g *gate) refuse(t *ticket, why Reason) *Refusal {
 	return &Refusal{Reason: why, RetryAfter: retryAfter}
 }
 
-// drop takes a request out of its client's queue; others behind it may fit. The caller
-// holds mu.
+// drop removes a request from its client's queue; later ones may fit. The caller holds mu.
 func (g *gate) drop(t *ticket) {
 	g.remove(t)
 	g.forget(t.client)
@@ -205,7 +206,7 @@ func (g *gate) remove(t *ticket) {
 	g.waiting--
 }
 
-// forget keeps nothing of a client that has nothing. The caller holds mu.
+// forget removes a client without requests. The caller holds mu.
 func (g *gate) forget(name string) {
 	if c := g.clients[name]; c.used.running == 0 && c.queue.Len() == 0 {
 		delete(g.clients, name)
@@ -225,9 +226,8 @@ func (g *gate) leave(w work) {
 	g.dispatch()
 }
 
-// dispatch lets in whose turn it is, as long as they fit. It does not pass over one
-// that needs more than is left: smaller ones would keep it waiting for ever. The caller
-// holds mu.
+// dispatch admits requests in turn, as long as they fit. It does not skip a request that needs more
+// than is left: smaller ones would keep it waiting for ever. The caller holds mu.
 func (g *gate) dispatch() {
 	for g.used.running < g.running {
 		t := g.next()
@@ -242,13 +242,13 @@ func (g *gate) dispatch() {
 	}
 }
 
-// next is the first request that its client and its repository have room for, of the
-// client that has least. The caller holds mu.
+// next is the first request with room for its client and repository, of the client that has least
+// running. The caller holds mu.
 func (g *gate) next() (best *ticket) {
 	var least usage
 	for _, c := range g.clients {
 		if c.used.running >= g.clientRunning {
-			continue // whatever waits: the queue may be long
+			continue // nothing of it fits, and the queue may be long
 		}
 		t := g.firstFree(c)
 		if t != nil && (best == nil || c.used.less(least) || c.used == least && t.number < best.number) {
@@ -258,8 +258,8 @@ func (g *gate) next() (best *ticket) {
 	return best
 }
 
-// firstFree is the first request of a client that it and its repository have room for, or nil.
-// Where it is not the first of all, memory or repositories count, and queues are short.
+// firstFree is the client's first request with room for the client and its repository, or nil. Only
+// bounds of memory and repositories can make it skip requests, and those queues are short.
 func (g *gate) firstFree(c *client) *ticket {
 	for at := c.queue.Front(); at != nil; at = at.Next() {
 		if t := at.Value.(*ticket); g.obstacle(t) == Server {
@@ -273,7 +273,7 @@ func (u usage) less(v usage) bool {
 	return u.memory < v.memory || u.memory == v.memory && u.running < v.running
 }
 
-// obstacle is why a request is not let in, but for others whose turn comes before. The
+// obstacle is why a request is not admitted, apart from earlier requests of other clients. The
 // caller holds mu.
 func (g *gate) obstacle(t *ticket) Reason {
 	used := g.clients[t.client].used
@@ -287,7 +287,7 @@ func (g *gate) obstacle(t *ticket) Reason {
 	}
 }
 
-// tell says that a request waits though its client has not had its share.
+// tell reports that a request waits although its client has not used up its share.
 func (g *gate) tell(t *ticket) {
 	g.mu.Lock()
 	full := g.clients[t.client] != nil && g.obstacle(t) == Server

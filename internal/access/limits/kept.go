@@ -14,14 +14,14 @@ type kept struct {
 
 type keptKey struct{}
 
-// WithKept returns a context for one request, whose grants release gives back.
+// WithKept returns a context for one request. release gives back the grants that were kept in it.
 func WithKept(ctx context.Context) (_ context.Context, release func()) {
 	k := new(kept)
 	return context.WithValue(ctx, keptKey{}, k), k.release
 }
 
-// Keep holds a grant until the request has its reply. Where nobody says when that is,
-// it is given back at once.
+// Keep holds a grant until the request has its reply. Without [WithKept] it gives the grant back at
+// once.
 func Keep(ctx context.Context, grant *Grant) {
 	k, ok := ctx.Value(keptKey{}).(*kept)
 	if !ok {

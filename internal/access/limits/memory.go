@@ -3,14 +3,14 @@ package limits
 import "github.com/KimMachineGun/automemlimit/memlimit"
 
 const (
-	// unknownMemory is taken for that of the machine where nothing tells it.
+	// unknownMemory is assumed for a machine whose memory is unknown.
 	unknownMemory = 2 << 30
-	// base is what the process takes when it does nothing: the program itself, the
-	// lists of repositories and refs, idle connections.
+	// base is what an idle process takes: the program itself, the lists of repositories and refs,
+	// idle connections.
 	base = 48 << 20
-	// perWorker is what each worker holds however many requests there are: an encoder
-	// of zstd and room for a frame, or what xz leaves for the collector with each
-	// block, and a block that archives share.
+	// perWorker is what each worker holds, independent of the number of requests: an encoder of
+	// zstd and room for a frame, or the garbage of xz for each block, and a block that archives
+	// share.
 	perWorker = 32 << 20
 )
 
@@ -24,8 +24,8 @@ func ContainerMemory() int64 {
 	return int64(limit)
 }
 
-// ProcessMemory is what the process should stay within where nobody says it: nine
-// tenths of the limit of its control group, or half of the machine's memory.
+// ProcessMemory is the default bound for the process: nine tenths of the limit of its control
+// group, or half of the machine's memory.
 func ProcessMemory() int64 {
 	if limit := ContainerMemory(); limit > 0 {
 		return limit / 10 * 9
@@ -36,18 +36,16 @@ func ProcessMemory() int64 {
 	return unknownMemory / 2
 }
 
-// Workers is for how many workers there is memory, of those that there are
-// processors for: a quarter of it is theirs.
+// Workers is how many workers fit into a quarter of the memory, at most one for each processor.
 func Workers(memory int64, processors int) int {
 	return int(max(min(memory/4/perWorker, int64(processors)), 1))
 }
 
-// Caches is what caches may take together where nobody says it: a quarter.
+// Caches is the default size of all caches together: a quarter.
 func Caches(memory int64) int64 { return memory / 4 }
 
-// Requests is what is left for requests of a process's memory. A fifth of what they
-// take is garbage that the collector has not found yet. However large the caches were
-// made, something is left.
+// Requests is the memory that is left for requests. A fifth of it is garbage that the collector has
+// not found yet. Something is left however large the caches are.
 func Requests(memory, caches int64, workers int) int64 {
 	return max((memory-base-caches-int64(workers)*perWorker)/5*4, memory/8)
 }

@@ -8,25 +8,25 @@ import (
 // Reason is why a request was refused.
 type Reason string
 
-// The reasons. With the first one others would have been let in.
+// Other requests are admitted after a refusal with reason Client.
 const (
 	// Client: its own share is used up.
 	Client Reason = "client"
 	// Repository: too many requests are about the same one.
 	Repository Reason = "repository"
-	// Server: all there is is in use.
+	// Server: everything is in use.
 	Server Reason = "server"
 )
 
-// Refusal is the error of a request that is not let in. It did nothing, and may be
-// sent again.
+// Refusal is the error of a request that is not admitted. The request did nothing, and may be sent
+// again.
 type Refusal struct {
 	Reason Reason
-	// RetryAfter is when that may help.
+	// RetryAfter is when a repetition may succeed.
 	RetryAfter time.Duration
 }
 
-// retryAfter is when who was refused may come again: as long as a small download takes.
+// retryAfter is when a refused client may come again: as long as a small download takes.
 const retryAfter = 5 * time.Second
 
 // Error implements error.

@@ -1,4 +1,4 @@
-// Package span passes a part of what is written on.
+// Package span passes on a part of the bytes that are written to it.
 package span
 
 import (
@@ -7,20 +7,20 @@ import (
 )
 
 var (
-	// ErrEnd stops a program that writes more than the span: all of the span was written.
+	// ErrEnd stops a writer after the end of the span: all of the span was written.
 	ErrEnd = errors.New("the end of the span")
 	// ErrLonger says that bytes follow a span that should be the last one.
 	ErrLonger = errors.New("bytes follow the last span")
 )
 
-// Writer drops what is written before a span, passes the span on, and ends with [ErrEnd]
-// in the write that completes the span. The first write completes an empty one.
+// Writer drops the bytes before a span and passes the span on. The write that completes the span
+// returns [ErrEnd]; for an empty span that is the first write.
 type Writer struct {
 	W    io.Writer // gets the span
 	Skip int64     // bytes before the span that were not written yet
 	Left int64     // bytes of the span that were not written yet; negative: all that follow
-	// Last says that nothing follows the span. Its end is no error then, and a write beyond
-	// the end passes none of its bytes on and is [ErrLonger].
+	// Last says that the span ends the content. The end of the span is no error then, and a write
+	// beyond the end passes on nothing and fails with [ErrLonger].
 	Last bool
 }
 

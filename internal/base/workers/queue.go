@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Task is a piece of work. An interface rather than a function, so that a
-// long-lived value can be submitted again and again without an allocation.
+// Task is a piece of work. It is an interface rather than a function, so that a long-lived value
+// can be submitted repeatedly without an allocation.
 type Task interface {
 	Run(w *Worker)
 }
@@ -17,12 +17,12 @@ type Func func(w *Worker)
 // Run calls the function.
 func (f Func) Run(w *Worker) { f(w) }
 
-// Queue is one job's line of tasks. Its methods are safe for concurrent use,
-// but [Queue.Close] must not be called from one of its own tasks.
+// Queue is one job's line of tasks. Its methods are safe for concurrent use, but [Queue.Close] must
+// not be called from one of its own tasks.
 //
-// A queue ends when it is closed, when its scheduler is, or when one of its
-// tasks panics. Whoever waits for a task's result must wait for [Queue.Done]
-// too, since pending tasks of an ended queue never run.
+// A queue ends when it is closed, when its scheduler is, or when one of its tasks panics. A
+// goroutine that waits for a task's result must wait for [Queue.Done] too, since pending tasks of
+// an ended queue never run.
 type Queue struct {
 	s    *Scheduler
 	done chan struct{}
@@ -32,10 +32,10 @@ type Queue struct {
 	pending []Task
 	head    int // pending[:head] has been taken
 	running int
-	took    time.Duration // by the task that returned last
+	took    time.Duration // duration of the task that returned last
 	err     error         // why the queue ended
 
-	// The queue's turn, see Scheduler.next; guarded by s.mu.
+	// The queue's turn: see Scheduler.next; guarded by s.mu.
 	turn
 	client *client
 }
@@ -44,8 +44,7 @@ func newQueue(s *Scheduler) *Queue {
 	return &Queue{s: s, done: make(chan struct{}), idle: sync.NewCond(&s.mu), turn: turn{place: notReady}}
 }
 
-// Submit appends a task and returns at once. The error is why the queue ended, if it has:
-// see [Queue.Err].
+// Submit appends a task and returns at once. The error is that of an ended queue: see [Queue.Err].
 func (q *Queue) Submit(t Task) error {
 	s := q.s
 	s.mu.Lock()
@@ -62,8 +61,7 @@ func (q *Queue) Submit(t Task) error {
 	return nil
 }
 
-// Done is closed when the queue has ended. Running tasks may not have returned
-// by then.
+// Done is closed when the queue has ended. Tasks may still be running then.
 func (q *Queue) Done() <-chan struct{} { return q.done }
 
 // Err returns nil until the queue has ended, then [ErrClosed] or a
@@ -74,8 +72,8 @@ func (q *Queue) Err() error {
 	return q.err
 }
 
-// Close drops pending tasks and returns when the running ones have returned:
-// within the time of one task. It may be called twice.
+// Close drops pending tasks and returns when the running ones have returned: within the time of one
+// task. It may be called twice.
 func (q *Queue) Close() {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()
@@ -85,7 +83,7 @@ func (q *Queue) Close() {
 	}
 }
 
-// end drops what is pending and keeps the first reason. The caller holds s.mu.
+// end drops pending tasks and keeps the first error. The caller holds s.mu.
 func (q *Queue) end(err error) {
 	if q.err != nil {
 		return
@@ -96,7 +94,7 @@ func (q *Queue) end(err error) {
 	close(q.done)
 }
 
-// finished takes note that a running task has returned. The caller holds s.mu.
+// finished records that a running task has returned. The caller holds s.mu.
 func (q *Queue) finished(err error) {
 	if err != nil {
 		q.end(err)
@@ -110,8 +108,8 @@ func (q *Queue) finished(err error) {
 
 func (q *Queue) empty() bool { return q.head == len(q.pending) }
 
-// push appends. Taken places are used again once they are the greater part, so
-// that a queue in steady state allocates nothing.
+// push appends a task. It reuses the taken places once they are the greater part, so a queue in
+// steady state allocates nothing.
 func (q *Queue) push(t Task) {
 	if len(q.pending) == cap(q.pending) && q.head > len(q.pending)/2 {
 		n := copy(q.pending, q.pending[q.head:])

@@ -17,22 +17,21 @@
 //
 // Promises:
 //   - At most as many tasks run at a time as there are workers.
-//   - Clients with pending tasks get equal shares of the workers' time, however many tasks
-//     and queues they have, and however long their tasks take. The time of a task is
-//     measured. The queues of a client share its part in the same way. A queue without a
-//     client counts as a client.
-//   - A client that had no pending task does not save up its share, except for a moment: see
-//     maxCredit. A client that has had more than its share is behind the others until they have
-//     had as much, even if it closes its queues and opens new ones.
-//   - Tasks of one queue start in the order in which they were submitted. They
-//     may run at the same time and end in any order.
+//   - Clients with pending tasks get equal shares of the workers' time, however many tasks and
+//     queues they have, and however long their tasks take. The time of a task is measured. The
+//     queues of a client share its part in the same way. A queue without a client counts as a
+//     client.
+//   - A client without pending tasks does not save up its share, except for a moment: see
+//     maxCredit. A client that has used more than its share comes after the others until they have
+//     used as much, even if it closes its queues and opens new ones.
+//   - Tasks of one queue start in the order of submission. They may run concurrently and end in any
+//     order.
 //   - After [Queue.Close] returns, no task of the queue runs or will run.
-//   - A task that panics ends its queue and nothing else.
+//   - A panic in a task ends its queue and nothing else.
 //
-// Limits: a task occupies a worker until it returns, so it must neither wait
-// for another task nor touch a slow destination; it should take milliseconds.
-// The scheduler does not bound how much is pending: whoever submits must, by
-// holding a bounded window of results.
+// Limits: a task occupies a worker until it returns, so it must neither wait for another task nor
+// write to a slow destination; it should take milliseconds. The scheduler does not bound the number
+// of pending tasks: the submitter must, by holding a bounded window of results.
 package workers
 
 import (
@@ -47,17 +46,17 @@ import (
 )
 
 const (
-	// minTime is the least that a task is charged: about what it takes to hand one to a
-	// worker, so that a flood of tasks that do nothing is not free.
+	// minTime is the least that a task is charged: about the time to hand one to a worker, so that
+	// a flood of empty tasks is not free.
 	minTime = 2 * time.Microsecond
-	// maxCredit bounds by how much a client may be ahead of the others when it has tasks
-	// again. A stream has no pending task for a moment whenever it waits for a worker's
-	// result: a long task of another client that begins in this moment is made up for. More
-	// would let a client that was idle keep all workers for as long.
+	// maxCredit bounds by how much a client may be ahead of the others when it has tasks again. A
+	// stream has no pending task for a moment whenever it waits for a worker's result; the credit
+	// makes up for a long task of another client that begins in this moment. A larger credit would
+	// let a client that was idle occupy all workers for as long.
 	maxCredit = 200 * time.Millisecond
 )
 
-// ErrClosed is the end of a queue that was closed, or whose scheduler was.
+// ErrClosed is the error of a queue that was closed, or whose scheduler was.
 var ErrClosed = errors.New("workers: queue closed")
 
 // Scheduler runs the tasks of its queues on a fixed number of goroutines.
@@ -69,9 +68,9 @@ type Scheduler struct {
 	mu      sync.Mutex
 	wake    *sync.Cond          // on mu: a queue became ready, or closed was set
 	ready   turns               // of clients with pending tasks
-	open    map[*Queue]struct{} // and those with tasks that have not returned
+	open    map[*Queue]struct{} // also those with tasks that have not returned
 	clients map[string]*client
-	clock   time.Duration // virtual time: the highest tag of a client that was served
+	clock   time.Duration // virtual time: the highest tag of a served client
 	arrive  uint64        // counts entries into ready, to break ties in turn
 	closed  bool
 }
@@ -93,7 +92,7 @@ func New(n int) *Scheduler {
 // Workers returns the number of workers.
 func (s *Scheduler) Workers() int { return s.size }
 
-// Load is how many tasks wait for a worker, and how many run.
+// Load is how many tasks are pending, and how many run.
 func (s *Scheduler) Load() (pending, running int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +106,8 @@ func (s *Scheduler) Load() (pending, running int) {
 // Queue opens a queue. On a closed scheduler the queue has already ended.
 func (s *Scheduler) Queue() *Queue { return s.QueueOf("") }
 
-// QueueOf opens a queue of a client: all of its queues together have the share of one
-// that has no name, so that who asks for much waits for it.
+// QueueOf opens a queue of a client. All queues of a client together have the share of one unnamed
+// queue, so a client with many tasks does not delay others.
 func (s *Scheduler) QueueOf(name string) *Queue {
 	q := newQueue(s)
 	s.mu.Lock()
@@ -124,9 +123,9 @@ func (s *Scheduler) QueueOf(name string) *Queue {
 	return q
 }
 
-// clientOf returns the client with a name, or a new one. A client without queues is
-// remembered while it has had more than the others: otherwise it could end a request and
-// send it again to be rid of that. The caller holds mu.
+// clientOf returns the client with a name, or a new one. A client without queues is remembered
+// while it has used more than the others: otherwise it could repeat a request to reset its account.
+// The caller holds mu.
 func (s *Scheduler) clientOf(name string) *client {
 	if c := s.clients[name]; c != nil {
 		return c
@@ -139,9 +138,8 @@ func (s *Scheduler) clientOf(name string) *client {
 	return c
 }
 
-// Close ends all queues with [ErrClosed], drops their pending tasks, and
-// returns when the running ones have returned and the workers are gone. It may
-// be called twice, but not from a task.
+// Close ends all queues with [ErrClosed], drops their pending tasks, and returns when the running
+// ones have returned and the workers have ended. It may be called twice, but not from a task.
 func (s *Scheduler) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -153,7 +151,7 @@ func (s *Scheduler) Close() {
 	s.running.Wait()
 }
 
-// work is the life of one worker.
+// work is the main loop of one worker.
 func (s *Scheduler) work(w *Worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,21 +171,21 @@ func (s *Scheduler) work(w *Worker) {
 		s.charge(q, q.took-expected)
 		q.finished(err)
 		s.mu.Unlock()
-		// Whoever waits for the result can run now, but with all processors
-		// busy only if a worker lets it. Results go out before new work is
-		// begun, or the first byte of a stream waits for the blocks behind it.
+		// A goroutine that waits for the result can run now, but if all processors are busy only if
+		// a worker yields. Results are delivered before new work begins; otherwise the first byte
+		// of a stream would wait for its later blocks.
 		runtime.Gosched()
 		s.mu.Lock()
 	}
 }
 
-// next takes the first task of the queue whose turn it is, of the client whose turn it
-// is. The caller holds mu and knows that one is ready.
+// next takes the first task of the next queue of the next client. The caller holds mu and knows
+// that one is ready.
 //
-// This is start-time fair queueing: a tag is the time that workers have spent, and the lowest
-// tag goes first. The time of a task is known when it has returned. Until then the task is
-// charged as much as the last one of its queue: otherwise a client with long tasks would
-// get one worker after the other. [Scheduler.charge] corrects it.
+// This is start-time fair queueing: a tag is the time that workers have spent, and the lowest tag
+// goes first. The time of a task is known when it has returned. Until then the task is charged as
+// much as the last one of its queue: otherwise a client with long tasks would get one worker after
+// the other. [Scheduler.charge] corrects it.
 func (s *Scheduler) next() (q *Queue, t Task) {
 	c := s.ready[0].(*client)
 	q = c.ready[0].(*Queue)
@@ -201,7 +199,7 @@ func (s *Scheduler) next() (q *Queue, t Task) {
 	return q, t
 }
 
-// charge adds to the time that a queue and its client have had. The caller holds mu.
+// charge adds to the time that a queue and its client have used. The caller holds mu.
 func (s *Scheduler) charge(q *Queue, took time.Duration) {
 	c := q.client
 	if q.tag += took; q.place != notReady {
@@ -212,8 +210,7 @@ func (s *Scheduler) charge(q *Queue, took time.Duration) {
 	}
 }
 
-// again puts the first of those that are ready behind those with its tag, or takes it
-// out.
+// again moves the first ready entry behind those with its tag, or removes it if over is set.
 func (s *Scheduler) again(ready *turns, first interface{ at() *turn }, over bool) {
 	if over {
 		heap.Pop(ready)
@@ -237,7 +234,7 @@ func (s *Scheduler) admit(q *Queue) {
 	}
 }
 
-// retire takes out a queue that has ended. The caller holds mu.
+// retire removes a queue that has ended. The caller holds mu.
 func (s *Scheduler) retire(q *Queue) {
 	c := q.client
 	if q.place != notReady {
@@ -249,8 +246,8 @@ func (s *Scheduler) retire(q *Queue) {
 	s.release(q)
 }
 
-// release drops a queue once it has ended and its tasks have returned: until then its
-// client is charged for them. The caller holds mu.
+// release drops a queue once it has ended and its tasks have returned: until then its client is
+// charged for them. The caller holds mu.
 func (s *Scheduler) release(q *Queue) {
 	if q.err == nil || q.running > 0 {
 		return
@@ -260,7 +257,7 @@ func (s *Scheduler) release(q *Queue) {
 		delete(s.clients, c.name)
 	}
 	if delete(s.open, q); len(s.open) == 0 {
-		clear(s.clients) // none is left that they could have had more than
+		clear(s.clients) // no client is left to compare them with
 	}
 }
 
@@ -271,7 +268,7 @@ func run(t Task, w *Worker) error {
 		return nil
 	})
 	if err != nil {
-		// The task may have left a compressor half way through a block.
+		// The panic may have left a compressor in the middle of a block.
 		w.forget()
 	}
 	return err

@@ -2,25 +2,25 @@ package workers
 
 import "time"
 
-// notReady is the place of what is not among those that are ready.
+// notReady is the place of an entry that is not ready.
 const notReady = -1
 
-// turn is when a client, or one of its queues, is next.
+// turn orders clients, and the queues of a client.
 type turn struct {
-	tag     time.Duration // that workers have spent on it
+	tag     time.Duration // spent on it by workers
 	arrived uint64        // breaks ties in turn
-	place   int           // index among those that are ready
+	place   int           // index among the ready entries
 }
 
 func (t *turn) at() *turn { return t }
 
-// client has queues that share one part of the workers. A queue that nobody names a
-// client for has one of its own.
+// client has queues that share one part of the workers. A queue without a client name has a client
+// of its own.
 type client struct {
 	turn
 	name   string
 	ready  turns         // its queues with pending tasks
-	queues int           // that are open
+	queues int           // open queues
 	clock  time.Duration // the tag of the queue that was served last
 }
 

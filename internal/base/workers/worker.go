@@ -1,22 +1,22 @@
 package workers
 
-// Worker is the goroutine that runs a task, with the state it keeps from task
-// to task. A task must not keep it after it returns.
+// Worker is the goroutine that runs a task, with state that is reused from task to task. A task
+// must not keep it after it returns.
 type Worker struct {
 	state map[any]any // *Slot[T] → T
 }
 
 func newWorker() *Worker { return &Worker{state: make(map[any]any)} }
 
-// forget drops all state; slots make it anew when it is next asked for.
+// forget drops all state; slots are filled again on demand.
 func (w *Worker) forget() { clear(w.state) }
 
-// Slot is a place in every worker for a value of type T that is costly to make
-// and used by one task at a time: a compressor, an inflater, a scratch buffer.
-// There are then as many of them as workers, however many jobs there are.
+// Slot is a place in every worker for a value of type T that is costly to make and used by one task
+// at a time: a compressor, an inflater, a scratch buffer. There are as many values as workers,
+// however many jobs there are.
 //
-// Slots live as long as the scheduler: workers never give up what they hold, so
-// a slot is made where the process is put together, not for each job.
+// Slots live as long as the scheduler: workers never release their values, so a slot is made once
+// per process, not for each job.
 type Slot[T any] struct {
 	make func() T
 }

@@ -25,16 +25,15 @@ const (
 
 // alternates is the parsed file of one directory.
 type alternates struct {
-	info  fs.FileInfo // nil when there is no file
-	paths []string    // relative to the root; those outside are left out
-	// outside says that some were.
+	info  fs.FileInfo // nil if there is no file
+	paths []string    // relative to the root, without those outside
+	// outside says that some alternates are outside of the root.
 	outside bool
 }
 
-// chain returns an objects directory and its alternates, in the order in which
-// git searches them. An alternate that does not exist or is not below the root
-// is left out: what it held is then not found. For the second kind beyond is
-// true.
+// chain returns an objects directory and its alternates, in git's search order. An alternate that
+// does not exist or is outside of the root is skipped: its objects are then not found. beyond
+// reports alternates outside of the root.
 func (s *Store) chain(objects string) (found []*directory, beyond bool, err error) {
 	var add func(name string, depth int) error
 	add = func(name string, depth int) error {
@@ -68,8 +67,7 @@ func (s *Store) chain(objects string) (found []*directory, beyond bool, err erro
 	return found, beyond, err
 }
 
-// alternates returns the alternates of the directory; the file is read when it
-// changed.
+// alternates returns the alternates of the directory. It reads the file only after a change.
 func (d *directory) alternates() (alternates, error) {
 	name := path.Join(d.path, "info", "alternates")
 	d.mu.Lock()
@@ -115,9 +113,8 @@ func (s *Store) parseAlternates(text []byte, objects string) (links alternates) 
 	return links
 }
 
-// below returns the path relative to the root of a path that is absolute or
-// relative to base. Whether symbolic links lead out again is for os.Root to
-// see; here it is only about names.
+// below returns the path relative to the root of a path that is absolute or relative to base. It
+// only looks at names; os.Root refuses symbolic links out of the root.
 func (s *Store) below(name, base string) (string, bool) {
 	if !filepath.IsAbs(name) {
 		name = path.Join(base, filepath.ToSlash(name))

@@ -9,24 +9,23 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
-// Condition is what there is to be mended of the objects of a repository and its
-// alternates, as far as looking at indexes tells.
+// Condition is what an operator may have to repair in the objects of a repository and its
+// alternates, according to the indexes.
 type Condition struct {
 	Packs   int
-	Objects uint64 // in packs; one that is in two counts twice
-	// Faults are packs and indexes that are damaged or may not be read.
+	Objects uint64 // in packs; one in two packs counts twice
+	// Faults are damaged and unreadable packs and indexes.
 	Faults []error
-	// Outside says that an alternate is not below the root, and so not read.
+	// Outside says that an alternate is outside of the root, and so not read.
 	Outside bool
-	// Lost is how many alternates below the root are not there.
+	// Lost is the number of missing alternates below the root.
 	Lost int
 	// Partial says that the repository is a partial clone.
 	Partial bool
 }
 
-// Condition compares the indexes of all packs with their checksums, and looks for
-// the alternates. No object is read. The error is that of ctx, or of a list of
-// alternates that cannot be read.
+// Condition compares the indexes of all packs with their checksums, and checks that the alternates
+// exist. It reads no object. The error is that of ctx, or of an unreadable list of alternates.
 func (s *Snapshot) Condition(ctx context.Context) (Condition, error) {
 	if err := s.enter(); err != nil {
 		return Condition{}, err
@@ -84,8 +83,8 @@ func (s *Snapshot) VerifyLoose(ctx context.Context) error {
 	return errors.Join(found...)
 }
 
-// readLoose reads one loose object to its end, where it is compared with its id. One
-// that was packed meanwhile is none any more.
+// readLoose reads one loose object to its end, where it is compared with its id. An object that was
+// packed meanwhile is no error.
 func readLoose(store *Store, dir string, id ID) error {
 	object, err := store.loose.Open([]string{dir}, id)
 	if errors.Is(err, ErrNotFound) {

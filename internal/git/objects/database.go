@@ -18,16 +18,15 @@ import (
 type Database struct {
 	store    *Store
 	objects  string
-	config   fs.FileInfo // nil when there is none
+	config   fs.FileInfo // nil if there is none
 	settings []gitconfig.Setting
-	readers  atomic.Int64 // snapshots that are open
+	readers  atomic.Int64 // open snapshots
 }
 
-// Open returns the repository in dir, a slash-separated path below the root: the
-// directory that holds "objects". It returns [ErrNotFound] when there is none
-// and [ErrUnsupported] when it cannot be read by this package. For a
-// repository that is known and unchanged it takes microseconds, so it is meant
-// to be called for every request.
+// Open returns the repository in dir, a slash-separated path below the root: the directory that
+// contains "objects". It fails with [ErrNotFound] if there is none and [ErrUnsupported] if this
+// package cannot read it. For a known, unchanged repository it takes microseconds, so it may be
+// called for every request.
 func (s *Store) Open(dir string) (*Database, error) {
 	dir = path.Clean(dir)
 	if !filepath.IsLocal(filepath.FromSlash(dir)) {
@@ -69,9 +68,9 @@ func (s *Store) forget(dir string) {
 	delete(s.databases, dir)
 }
 
-// readSettings reads the configuration of a repository of the format that this
-// package reads. One without any is of version 0, as for git. A malformed one is
-// refused, as by git: its rules of what is hidden would count for nothing.
+// readSettings reads the configuration of a repository in a supported format. A repository without
+// a configuration has version 0, as in git. A malformed configuration is refused, as by git: its
+// rules about hidden refs would be ignored.
 func (s *Store) readSettings(dir string, config fs.FileInfo) ([]gitconfig.Setting, error) {
 	if config == nil {
 		return nil, nil
@@ -87,8 +86,8 @@ func (s *Store) readSettings(dir string, config fs.FileInfo) ([]gitconfig.Settin
 	return settings, checkFormat(settings)
 }
 
-// Configured returns the values of keys such as core.bare, in lower case, in the
-// order of the repository's configuration file. Included files are not looked at.
+// Configured returns the values of keys such as core.bare, in lower case, in the order of the
+// repository's configuration file. Included files are not read.
 func (db *Database) Configured(names ...string) []string {
 	var values []string
 	for _, s := range db.settings {
@@ -99,8 +98,8 @@ func (db *Database) Configured(names ...string) []string {
 	return values
 }
 
-// partial says whether the repository is a partial clone: objects may be missing
-// by design (git-clone(1), --filter).
+// partial reports whether the repository is a partial clone: objects may be missing by design
+// (git-clone(1), --filter).
 func (db *Database) partial() bool {
 	return slices.ContainsFunc(db.settings, func(s gitconfig.Setting) bool {
 		return s.Name == "extensions.partialclone" ||

@@ -8,30 +8,29 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
-// descriptors bounds the open files of all repositories. What it counts,
-// pins and closes is a packSet: the packs of one objects directory.
+// descriptors bounds the open files of all repositories. The unit that it counts, pins and closes
+// is a packSet: the packs of one objects directory.
 //
-// A set that somebody uses stays open; one that nobody uses stays open too,
-// until its place is needed (least recently used first), its directory has a
-// newer set, or [Store.CloseIdle] finds it.
+// A set in use stays open. An unused set stays open too, until its descriptors are needed (least
+// recently used first), its directory has a newer set, or [Store.CloseIdle] closes it.
 type descriptors struct {
 	mu    sync.Mutex
 	limit int
 	used  int
-	done  bool      // the store is closed: nothing stays open without a user
+	done  bool      // the store is closed: unused sets are closed
 	idle  list.List // of *packSet, the most recently used first
-	// indexes is the memory of those; when it is used up idle sets are closed too.
+	// indexes is the memory of indexes; if it is used up, idle sets are closed too.
 	indexes *pack.Budget
 	sets    map[*pack.Pack]int // how many sets hold a pack
 }
 
-// packSet is one state of an objects directory: its packs as they were when
-// the directory was read. Apart from the counters it does not change.
+// packSet is one state of an objects directory: its packs as they were when the directory was read.
+// Apart from the counters it does not change.
 type packSet struct {
 	packs  []*pack.Pack
-	midx   *pack.MultiIndex // nil when there is none that is sound
-	faults []*fault         // indexes that cannot be read: absence is not certain
-	opened time.Time        // when the packs were looked at
+	midx   *pack.MultiIndex // nil without a sound one
+	faults []*fault         // unreadable indexes, which make absence uncertain
+	opened time.Time        // when the packs were examined
 	// unindexed is the first pack without an index, relative to the root, or "".
 	unindexed string
 	state     directoryState // of the pack directory when it was read; guarded by directory.mu
@@ -44,7 +43,7 @@ type packSet struct {
 	left    time.Time     // when the last user left
 }
 
-// pin keeps a set open; false when it was closed already.
+// pin keeps a set open; it returns false if the set was already closed.
 func (d *descriptors) pin(set *packSet) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,8 +82,7 @@ func (d *descriptors) retire(set *packSet) {
 	}
 }
 
-// addSet adds a set of packs that are open, some of them in other sets too,
-// and pins it.
+// addSet adds a set of open packs, some of which may be in other sets too, and pins it.
 func (d *descriptors) addSet(set *packSet) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,15 +120,14 @@ func (d *descriptors) count() int64 {
 	return int64(d.used)
 }
 
-// release frees descriptors that were reserved and are not, or no longer, open.
+// release frees reserved descriptors that are not, or no longer, open.
 func (d *descriptors) release(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.used -= n
 }
 
-// close closes every set that nobody uses, and the others when their last user
-// leaves.
+// close closes every unused set, and the others when their last user leaves.
 func (d *descriptors) close() {
 	d.mu.Lock()
 	d.done = true
@@ -144,7 +141,7 @@ func (d *descriptors) isClosed(set *packSet) bool {
 	return set.closed
 }
 
-// closeIdle closes the sets that nobody has used since the given time.
+// closeIdle closes the sets that were unused since the given time.
 func (d *descriptors) closeIdle(since time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -157,7 +154,7 @@ func (d *descriptors) closeIdle(since time.Time) {
 	}
 }
 
-// closeSet closes what no other set holds. The caller holds the lock.
+// closeSet closes the files that no other set holds. The caller holds the lock.
 func (d *descriptors) closeSet(set *packSet) {
 	if set.closed {
 		return
@@ -178,7 +175,7 @@ func (d *descriptors) closeSet(set *packSet) {
 	}
 }
 
-// discard closes what was opened for a set that did not come to be.
+// discard closes the files of a set that could not be completed.
 func (d *descriptors) discard(packs []*pack.Pack, midx *pack.MultiIndex) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

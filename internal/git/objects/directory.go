@@ -14,8 +14,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
-// directory is one objects directory: of a repository, or an alternate that
-// many repositories share.
+// directory is one objects directory: that of a repository, or an alternate that many repositories
+// share.
 type directory struct {
 	store *Store
 	path  string // relative to the root
@@ -25,35 +25,35 @@ type directory struct {
 	links alternates
 }
 
-// directoryState tells whether a directory changed since it was read.
+// directoryState detects changes of a directory since it was read.
 type directoryState struct {
-	info fs.FileInfo // nil when there is no such directory
+	info fs.FileInfo // nil if there is no such directory
 	read time.Time
 }
 
-// timestampGrain is how coarse the times of a file system can be (FAT has two
-// seconds). A directory that was read within that time of its last change may
-// have changed again without a trace: git calls such entries racy.
+// timestampGrain is the coarsest resolution of a file system's times (FAT has two seconds). A
+// directory that was read within that time of its last change may have changed again invisibly: git
+// calls such entries racy.
 const timestampGrain = 2 * time.Second
 
 func (s directoryState) same(now fs.FileInfo) bool {
 	return files.Same(s.info, now) && (now == nil || s.read.Sub(now.ModTime()) > timestampGrain)
 }
 
-// damageRetry is how often files that are damaged are opened again although they did not
-// change: an error of the disk may pass.
+// damageRetry is how often damaged files are opened again although they did not change: a disk
+// error may be temporary.
 const damageRetry = time.Second
 
 // fault is an index that cannot be opened.
 type fault struct {
 	stem        string
-	index, pack fs.FileInfo // of its files; nil is a file that is not there
+	index, pack fs.FileInfo // of its files; nil for a missing file
 	err         error
 }
 
-// acquire returns the packs of the directory as they are now, pinned. When
-// nothing changed that is one look at the directory. again says that the caller has had
-// some of them, and that what is damaged in the same files is damaged still.
+// acquire returns the present packs of the directory, pinned. Without changes that takes one look
+// at the directory. again says that the caller has had some of the packs, so damage in unchanged
+// files need not be examined again.
 func (d *directory) acquire(again bool) (*packSet, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,8 +86,8 @@ func (d *directory) acquire(again bool) (*packSet, error) {
 
 func (d *directory) packDir() string { return path.Join(d.path, "pack") }
 
-// look returns the state of the pack directory. The time is taken first: what
-// changes in between must count as changed.
+// look returns the state of the pack directory. The time is taken first, so that concurrent changes
+// count as changes.
 func (d *directory) look() (directoryState, error) {
 	state := directoryState{read: time.Now()}
 	info, err := d.store.root.Stat(d.packDir())
@@ -101,14 +101,13 @@ func (d *directory) look() (directoryState, error) {
 	return state, nil
 }
 
-// readAttempts is how often the directory is read when packs vanish between
-// the reading and the opening, as they do during a repack.
+// readAttempts is how often the directory is read if packs vanish between listing and opening, as
+// they do during a repack.
 const readAttempts = 5
 
-// read lists the directory and opens the packs that old, which is pinned, does
-// not have open already, and those that it has found damaged unless the verdict stands
-// as long as the files are the same. It returns old itself, with a new state, when nothing
-// is different.
+// read lists the directory and opens the packs that are not open in old, which is pinned, and those
+// that old has found damaged, unless verdictStands and their files are unchanged. Without a
+// difference it returns old itself, with a new state.
 func (d *directory) read(old *packSet, verdictStands bool) (*packSet, error) {
 	for attempt := 1; ; attempt++ {
 		state, err := d.look()
@@ -139,10 +138,10 @@ func (d *directory) read(old *packSet, verdictStands bool) (*packSet, error) {
 	}
 }
 
-// errVanished says that a file that was listed is gone.
+// errVanished says that a listed file is gone.
 var errVanished = errors.New("pack vanished")
 
-// list returns the names of the files in the pack directory that matter here.
+// list returns the names of the relevant files in the pack directory.
 func (d *directory) list() (map[string]bool, error) {
 	names := make(map[string]bool)
 	err := files.Names(d.store.root, d.packDir(), func(name string) {
@@ -153,8 +152,8 @@ func (d *directory) list() (map[string]bool, error) {
 	return names, err
 }
 
-// openAll opens the packs that are listed and not kept, the newest first, since git looks
-// there first too. With again set, a pack that is gone is errVanished.
+// openAll opens the listed packs that were not kept, the newest first, since git searches those
+// first too. With again set, a missing pack is errVanished.
 func (d *directory) openAll(
 	set *packSet, keep kept, names map[string]bool, again bool,
 ) (opened []*pack.Pack, err error) {
@@ -193,7 +192,7 @@ func (d *directory) openAll(
 	return opened, nil
 }
 
-// noteUnindexed notes a file of the pack directory that is a pack without an index.
+// noteUnindexed notes a file of the pack directory if it is a pack without an index.
 func (s *packSet) noteUnindexed(dir, name string, names map[string]bool) {
 	stem, isPack := strings.CutSuffix(name, ".pack")
 	if full := path.Join(dir, name); isPack && !names[stem+".idx"] && (s.unindexed == "" || full < s.unindexed) {
@@ -201,14 +200,13 @@ func (s *packSet) noteUnindexed(dir, name string, names map[string]bool) {
 	}
 }
 
-// kept is what a new set takes over from an old one, by the names of the files without
-// their ends.
+// kept are the parts of an old set that a new set reuses, by file names without extensions.
 type kept struct {
 	packs  map[string]*pack.Pack
 	faults map[string]*fault
 }
 
-// keep finds what has the same files still, and is sound or has a verdict that stands.
+// keep finds the packs whose files are unchanged, and that are sound or have a valid verdict.
 func (d *directory) keep(old *packSet, verdictStands bool) kept {
 	if old == nil {
 		return kept{}
@@ -227,7 +225,7 @@ func (d *directory) keep(old *packSet, verdictStands bool) kept {
 	return k
 }
 
-// stat is nil for a file that is not there.
+// stat returns nil for a missing file.
 func (d *directory) stat(name string) fs.FileInfo {
 	info, err := d.store.root.Stat(name)
 	if err != nil {
@@ -250,8 +248,7 @@ func (d *directory) openPack(stem string, hasPack bool) (*pack.Pack, error) {
 	return p, nil
 }
 
-// openMultiIndex adds the multi-pack-index to a set when there is one that is
-// sound.
+// openMultiIndex adds the multi-pack-index to a set if there is a sound one.
 func (d *directory) openMultiIndex(set *packSet, names map[string]bool) {
 	counts := &d.store.descriptors
 	if !names[pack.MultiIndexName] || len(set.packs) < 2 || counts.reserve(1) != nil {
@@ -265,8 +262,8 @@ func (d *directory) openMultiIndex(set *packSet, names map[string]bool) {
 	}
 }
 
-// forgettable says whether nothing is lost when the directory is read anew.
-// One that is being read just now is not.
+// forgettable reports whether the directory can be forgotten at no loss. A directory that is being
+// read cannot.
 func (d *directory) forgettable() bool {
 	if !d.mu.TryLock() {
 		return false
@@ -275,13 +272,13 @@ func (d *directory) forgettable() bool {
 	return d.set == nil || d.store.descriptors.isClosed(d.set)
 }
 
-// damaged says whether the directory must be read again whatever its time
-// says, since files that are mended in place do not change it.
+// damaged reports whether the directory must be read again even if its time is unchanged, since
+// repairing files in place does not change it.
 func (s *packSet) damaged() bool {
 	return len(s.faults) > 0 || slices.ContainsFunc(s.packs, (*pack.Pack).Damaged)
 }
 
-// equal says whether two sets hold the same files.
+// equal reports whether two sets hold the same files.
 func (s *packSet) equal(other *packSet) bool {
 	return slices.Equal(s.faults, other.faults) && slices.Equal(s.packs, other.packs) && s.midx.Same(other.midx) &&
 		s.unindexed == other.unindexed

@@ -24,7 +24,7 @@ const (
 	Tag    = object.Tag
 )
 
-// What a database fails with, see package object.
+// These are the errors of a database, see package object.
 var (
 	ErrNotFound = object.ErrNotFound
 	ErrTooLarge = object.ErrTooLarge

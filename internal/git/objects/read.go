@@ -10,18 +10,18 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
-// Type returns the type of an object, and inflates nothing.
+// Type returns the type of an object without inflating it.
 func (s *Snapshot) Type(id ID) (Type, error) {
 	return readHeader(s, id, s.db.store.packs.Type, (*Object).Type)
 }
 
-// Size returns the size of an object without inflating more than headers. Of an object
-// that is stored as a delta its base is not looked at.
+// Size returns the size of an object without inflating more than headers. It does not read the base
+// of a delta.
 func (s *Snapshot) Size(id ID) (int64, error) {
 	return readHeader(s, id, s.db.store.packs.Size, (*Object).Size)
 }
 
-// readHeader returns what the header of an object tells.
+// readHeader returns a property from the header of an object.
 func readHeader[T any](
 	s *Snapshot, id ID, packed func(pack.Place, pack.Elsewhere) (T, error), loose func(*Object) T,
 ) (told T, err error) {
@@ -44,21 +44,20 @@ func readHeader[T any](
 	return told, err
 }
 
-// sharedObject is the largest object that is kept for other readers: a larger
-// one would push out many small ones, which cost more to find.
+// sharedObject is the largest object that is cached for other readers: a larger one would displace
+// many small ones, which cost more to find.
 const sharedObject = 128 << 10
 
-// readsInARow take about a millisecond. To let others run costs as much as a small read.
+// readsInARow take about a millisecond. Yielding costs as much as a small read.
 const readsInARow = 64
 
-// ReadVerified appends a whole object to buf, which may be nil, and returns what
-// that becomes. The object is compared with its id: a copy that does not match is
-// damage, and a sound one in another pack is taken instead. An object of more than
-// limit bytes is refused with [ErrTooLarge] before anything of its size is
-// allocated. After an error buf is as it was, apart from bytes beyond its length.
+// ReadVerified appends a whole object to buf, which may be nil, and returns the extended buffer.
+// The object is compared with its id: a copy that does not match is damage, and a sound one in
+// another pack is used instead. An object of more than limit bytes is refused with [ErrTooLarge]
+// before anything of its size is allocated. After an error buf is unchanged, apart from bytes
+// beyond its length.
 //
-// Now and then others run first: whoever reads a history would else keep a processor
-// for ten milliseconds at a time, and what waits behind a dozen of them is late.
+// It yields every readsInARow reads, so long history walks do not starve other requests.
 func (s *Snapshot) ReadVerified(id ID, limit int64, buf []byte) (kind Type, data []byte, err error) {
 	if s.reads.Add(1)%readsInARow == 0 {
 		runtime.Gosched()
@@ -107,24 +106,21 @@ func (v *view) readLoose(id ID, limit int64, buf []byte) (Type, []byte, error) {
 	return object.Type(), data, err
 }
 
-// Open opens an object of any size for reading. Damage that shows only while
-// the object is read is reported by Read.
+// Open opens an object of any size for reading. Read reports damage that is only visible later.
 func (s *Snapshot) Open(id ID) (*Object, error) {
 	return s.openBy(id, func(open func() (*Object, error)) (*Object, error) { return open() })
 }
 
-// OpenSound opens an object that was compared with its id as a whole: neither
-// its size nor any of its bytes is another's. A copy that does not match is
-// damage; a sound one in another pack is taken instead. A large object is read
-// for that once, and then remembered for as long as there is room.
+// OpenSound opens an object that was compared with its id as a whole: its size and all of its bytes
+// are right. A copy that does not match is damage; a sound one in another pack is used instead. A
+// large object is read once for that, and the result is remembered as long as there is room.
 func (s *Snapshot) OpenSound(ctx context.Context, id ID) (*Object, error) {
 	return s.openBy(id, func(open func() (*Object, error)) (*Object, error) {
 		return s.db.store.proofs.Sound(ctx, open)
 	})
 }
 
-// openBy opens a copy of an object. The snapshot stays in use until the object is
-// closed.
+// openBy opens a copy of an object. The snapshot stays in use until the object is closed.
 func (s *Snapshot) openBy(id ID, by func(open func() (*Object, error)) (*Object, error)) (opened *Object, err error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -141,10 +137,9 @@ func (s *Snapshot) openBy(id ID, by func(open func() (*Object, error)) (*Object,
 	return opened, nil
 }
 
-// Prove compares an object with its id, remembers that for [Snapshot.OpenSound],
-// and writes the object to what begin gives, which has all of it when there is no
-// error. A copy that does not match is damage; for the next one begin is called
-// again.
+// Prove compares an object with its id, remembers that for [Snapshot.OpenSound], and writes the
+// object to the writer that begin returns, which has all of it if there is no error. A copy that
+// does not match is damage; begin is then called again for the next copy.
 func (s *Snapshot) Prove(ctx context.Context, id ID, begin func() io.Writer) (kind Type, size int64, err error) {
 	if err := s.enter(); err != nil {
 		return 0, 0, err
@@ -155,7 +150,7 @@ func (s *Snapshot) Prove(ctx context.Context, id ID, begin func() io.Writer) (ki
 		if err != nil {
 			return err
 		}
-		defer func() { _ = object.Close() }() // only read from
+		defer func() { _ = object.Close() }() // it was only read
 		kind, size = object.Type(), object.Size()
 		return s.db.store.proofs.Prove(ctx, object, begin())
 	})
@@ -165,8 +160,8 @@ func (s *Snapshot) Prove(ctx context.Context, id ID, begin func() io.Writer) (ki
 	return kind, size, nil
 }
 
-// OpenProver opens an object to compare it with its id in parts, for [Snapshot.OpenSound].
-// When the copy turns out to be damaged, no other one is tried.
+// OpenProver opens an object to compare it with its id in parts, for [Snapshot.OpenSound]. If the
+// copy turns out to be damaged, no other copy is tried.
 func (s *Snapshot) OpenProver(ctx context.Context, id ID) (*Prover, error) {
 	proofs := s.db.store.proofs
 	if proofs.Known(id) {
@@ -179,9 +174,8 @@ func (s *Snapshot) OpenProver(ctx context.Context, id ID) (*Prover, error) {
 	return proofs.Begin(ctx, opened, io.Discard), nil
 }
 
-// Verify compares every pack of the snapshot and its index with their trailing
-// checksums, which reads them whole. It returns all damage joined, or the error
-// of ctx.
+// Verify compares every pack of the snapshot and its index with their trailing checksums, for which
+// it reads them whole. It returns all damage joined, or the error of ctx.
 func (s *Snapshot) Verify(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return err

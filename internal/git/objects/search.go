@@ -13,9 +13,8 @@ import (
 // git-config(1).
 const MinPrefix = 4
 
-// Prefix returns the ids that begin with some hexadecimal digits, sorted, each
-// once, and at most limit of them. When there are limit, there may be more.
-// Objects of all types count: telling them apart is for the caller.
+// Prefix returns the sorted ids that begin with some hexadecimal digits, at most limit of them. If
+// there are limit, there may be more. Objects of all types count; the caller distinguishes them.
 func (s *Snapshot) Prefix(digits string, limit int) ([]ID, error) {
 	if len(digits) < MinPrefix || len(digits) > 2*IDSize {
 		return nil, fmt.Errorf("abbreviated object id has %d digits, not %d to %d", len(digits), MinPrefix, 2*IDSize)
@@ -41,14 +40,14 @@ func (s *Snapshot) Prefix(digits string, limit int) ([]ID, error) {
 	if err != nil || len(ids) > 0 {
 		return ids, err
 	}
-	return nil, errors.Join(v.faults...) // an index that cannot be read may have some
+	return nil, errors.Join(v.faults...) // an unreadable index may contain some
 }
 
 // prefix collects the ids that share the first digits of low.
 func (v *view) prefix(low ID, digits, limit int) ([]ID, error) {
 	var ids []ID
 	for _, p := range v.packs {
-		left := limit // a pack's ids are sorted, so its first ones are enough
+		left := limit // a pack's ids are sorted, so its first ones suffice
 		err := p.IDs(low, func(id ID) bool {
 			if left == 0 || !samePrefix(id, low, digits) {
 				return false
@@ -81,10 +80,9 @@ func samePrefix(a, b ID, digits int) bool {
 	return string(a[:whole]) == string(b[:whole]) && (digits%2 == 0 || a[whole]>>4 == b[whole]>>4)
 }
 
-// PackedCount returns how many objects the packs have, as git guesses it to choose
-// the length of abbreviations (core.abbrev of git-config(1)): one in several packs
-// counts several times unless a multi-pack-index covers those, and loose ones do
-// not count.
+// PackedCount estimates the number of packed objects as git does, which chooses the length of
+// abbreviations by it (core.abbrev of git-config(1)): an object in several packs counts several
+// times unless a multi-pack-index covers those, and loose objects do not count.
 func (s *Snapshot) PackedCount() (uint64, error) {
 	if err := s.enter(); err != nil {
 		return 0, err

@@ -11,9 +11,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
-// Snapshot is the objects that a repository had when it was taken, and those
-// that came since. It may be used by any number of goroutines and must be
-// closed.
+// Snapshot is the objects that a repository had when it was taken, and those that were added since.
+// It may be used by any number of goroutines and must be closed.
 type Snapshot struct {
 	db     *Database
 	users  atomic.Int64 // running calls and open objects, one more until Close
@@ -25,8 +24,8 @@ type Snapshot struct {
 	pinned []*packSet
 }
 
-// Snapshot pins the packs that the repository has now. It returns [ErrBusy] when
-// that takes more descriptors than are free.
+// Snapshot pins the present packs of the repository. It returns [ErrBusy] if that takes more
+// descriptors than are free.
 func (db *Database) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{db: db}
 	s.users.Store(1)
@@ -48,7 +47,7 @@ func (s *Snapshot) Close() error {
 	return nil
 }
 
-// enter is the beginning of a use of the snapshot, leave its end.
+// enter begins a use of the snapshot, and leave ends it.
 func (s *Snapshot) enter() error {
 	for {
 		n := s.users.Load()
@@ -73,8 +72,7 @@ func (s *Snapshot) leave() {
 	s.pinned = nil
 }
 
-// refresh looks for packs that came after old was made. It returns nil when
-// there are none.
+// refresh looks for packs that are newer than old. It returns nil if there are none.
 func (s *Snapshot) refresh(old *view) (*view, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,11 +86,10 @@ func (s *Snapshot) refresh(old *view) (*view, error) {
 	return s.view.Load(), nil
 }
 
-// look pins the present packs of all directories in addition to those that are
-// pinned, and makes a view of both. It says whether anything was new. Only the first look
-// opens files again that are damaged and did not change: all objects of a damaged pack
-// would be missed one after the other otherwise, with the files of a new set of packs
-// for each.
+// look pins the present packs of all directories in addition to the pinned ones, and makes a view
+// of both. changed reports whether any was new. Only the first look opens damaged files again that
+// did not change: otherwise the missing objects of a damaged pack would each open the files of a
+// new set of packs.
 func (s *Snapshot) look() (changed bool, err error) {
 	store := s.db.store
 	directories, beyond, err := store.chain(s.db.objects)
@@ -131,8 +128,8 @@ func (s *Snapshot) look() (changed bool, err error) {
 	return true, nil
 }
 
-// locate does the same, and once more when there are new packs: a repack moves
-// objects and deletes where they were.
+// locate is [view.locate], and repeats it once if there are new packs: a repack moves objects and
+// deletes the old packs.
 func (s *Snapshot) locate(id ID, use func(*view, pack.Place) error) error {
 	v := s.view.Load()
 	err := v.locate(id, use)
@@ -152,16 +149,16 @@ func (s *Snapshot) locate(id ID, use func(*view, pack.Place) error) error {
 	return object.About(id, err)
 }
 
-// MayLack reports whether objects may be missing although nothing is damaged: in a
-// partial clone, and where an alternate is not read.
+// MayLack reports whether objects may be missing without damage: in a partial clone, and if an
+// alternate is not read.
 func (s *Snapshot) MayLack() bool { return s.view.Load().beyond || s.db.partial() }
 
-// missing is the verdict on an object that was found nowhere: what may have had
-// it says what is to be mended.
+// missing returns the error for an object that was found nowhere: a possible place that could not
+// be read takes precedence.
 func (s *Snapshot) missing(v *view) error {
 	switch {
 	case len(v.faults) > 0:
-		return v.faults[0] // an index that cannot be read
+		return v.faults[0] // an unreadable index
 	case v.beyond:
 		return ErrOutside
 	case s.db.partial():

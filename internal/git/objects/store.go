@@ -14,22 +14,20 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
-// Store is the folder of repositories: what all of them share. There is one
-// for a process.
+// Store is the folder of repositories, with everything that they share. A process has one.
 type Store struct {
 	root        *os.Root
 	names       []string // under which the root is known, absolute
 	descriptors descriptors
 	packs       *pack.Reader
 	loose       *loose.Reader
-	// shared keeps small objects that were compared with their ids, but only while
-	// a repository has several snapshots: archives of one commit, or of neighbours,
-	// that are made at the same time go through the same files side by side. A
-	// single reader would fill it for nobody.
+	// shared caches small objects that were compared with their ids, but only while a repository
+	// has several snapshots: concurrent archives of the same or neighbouring commits read the same
+	// files side by side. A single reader would fill it in vain.
 	shared *pack.Cache
 	proofs *object.Proofs
 
-	snapshots atomic.Int64 // that are open
+	snapshots atomic.Int64 // open ones
 
 	mu          sync.Mutex
 	databases   map[string]*Database
@@ -55,7 +53,7 @@ func open(root string, l limits) (*Store, error) {
 		databases:   make(map[string]*Database),
 		directories: make(map[string]*directory),
 	}
-	// Alternates may name the root as it was given or by its real path.
+	// Alternates may name the root by the given path or by its real path.
 	if name, err := filepath.Abs(root); err == nil {
 		s.names = append(s.names, name)
 		if target, err := filepath.EvalSymlinks(name); err == nil && target != name {
@@ -65,31 +63,29 @@ func open(root string, l limits) (*Store, error) {
 	return s, nil
 }
 
-// Close releases everything that no snapshot or object pins, and the rest when
-// those are closed.
+// Close releases everything that no snapshot or object pins, and the rest when those are closed.
 func (s *Store) Close() error {
 	s.packs.Close()
 	s.descriptors.close()
 	return object.WithoutPath(errors.Join(s.loose.Close(), s.root.Close()))
 }
 
-// Usage is what is open.
+// Usage counts open resources.
 type Usage struct {
 	Snapshots   int64
 	Descriptors int64 // of packs, multi-pack-indexes and their indexes, in use or idle
-	Spilled     int64 // bytes of objects that are in temporary files
+	Spilled     int64 // bytes of objects in temporary files
 }
 
-// Usage counts what is open now.
+// Usage counts the open resources.
 func (s *Store) Usage() Usage {
 	return Usage{
 		Snapshots: s.snapshots.Load(), Descriptors: s.descriptors.count(), Spilled: s.packs.Spilled(),
 	}
 }
 
-// CloseIdle closes the packs that nobody has used for the given time, and
-// forgets their indexes. Calling it now and then gives back the disk space of
-// packs that were deleted, which an open descriptor holds.
+// CloseIdle closes the packs that were unused for the given time, and forgets their indexes.
+// Calling it regularly releases the disk space of deleted packs, which an open descriptor keeps.
 func (s *Store) CloseIdle(unused time.Duration) {
 	s.descriptors.closeIdle(time.Now().Add(-unused))
 	s.mu.Lock()
@@ -106,8 +102,8 @@ func (s *Store) CloseIdle(unused time.Duration) {
 	}
 }
 
-// directory returns the objects directory of that name: the same one for all
-// repositories that share it.
+// directory returns the objects directory with a name: the same one for all repositories that share
+// it.
 func (s *Store) directory(name string) *directory {
 	s.mu.Lock()
 	defer s.mu.Unlock()

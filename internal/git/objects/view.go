@@ -9,18 +9,18 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
-// view is what a snapshot can see. It does not change; when new packs are
-// found, the snapshot gets another one that has the old packs too.
+// view is the content of a snapshot. It does not change; when new packs are found, the snapshot
+// gets another view that has the old packs too.
 type view struct {
 	store  *Store
 	dirs   []string // objects directories, for loose objects
 	packs  []*pack.Pack
 	midxes []*pack.MultiIndex
 	faults []error
-	beyond bool                      // an alternate is not below the root
+	beyond bool                      // an alternate is outside of the root
 	last   atomic.Pointer[pack.Pack] // where the last object was found
-	// unindexed is a pack that has no index, or "". git writes the index last, so that
-	// this alone is no damage.
+	// unindexed is a pack without an index, or "". git writes the index last, so this alone is no
+	// damage.
 	unindexed string
 }
 
@@ -35,8 +35,8 @@ func (v *view) add(set *packSet) {
 	}
 }
 
-// Find returns a place of the object in a pack. The error is damage that was met
-// on the way, and matters when nothing was found.
+// Find returns the place of an object in a pack. The error is damage that was met on the way, and
+// matters only if nothing was found.
 func (v *view) Find(id ID) (at pack.Place, found bool, err error) {
 	last := v.last.Load()
 	if last != nil {
@@ -85,9 +85,8 @@ func (v *view) open(id ID, at pack.Place) (*Object, error) {
 	return v.store.packs.Open(id, at, v)
 }
 
-// locate hands the copies of an object to use, one after the other, until one of
-// them is sound: the places in packs, then no place, which stands for the loose
-// object.
+// locate calls use with the copies of an object, one after the other, until one is sound: with the
+// places in packs, then with no place, which stands for the loose object.
 func (v *view) locate(id ID, use func(*view, pack.Place) error) error {
 	at, found, verdict := v.Find(id)
 	if found {

@@ -2,23 +2,23 @@ package conns
 
 import "container/list"
 
-// Proxies is the client whose name stands for all trusted proxies: they have no share, and
-// their connections are the last to be closed, since each carries requests of many clients.
+// Proxies is the client name of all trusted proxies. They have no share, and their connections are
+// closed last, since each carries requests of many clients.
 const Proxies = "proxies"
 
-// client is one of those that share the connections.
+// client is one of the clients that share the connections.
 type client struct {
 	name     string
 	open     int // connections
-	requests int // that have begun
+	requests int // in progress
 
-	// Connections that can be closed for others, the one first that has waited longest.
-	idle      list.List // that have no whole header of a request
-	dismissed list.List // that were told to come later
-	reading   list.List // whose request lacks a part of its body
+	// Connections that can be closed for others, the longest waiting first.
+	idle      list.List // without a whole request header
+	dismissed list.List // told to come later
+	reading   list.List // whose request body is incomplete
 }
 
-// firstIdle is the connection that goes before all others of the client, or nil.
+// firstIdle is the client's first connection to close, or nil.
 func (c *client) firstIdle() *list.Element {
 	if first := c.dismissed.Front(); first != nil {
 		return first
@@ -26,10 +26,10 @@ func (c *client) firstIdle() *list.Element {
 	return c.idle.Front()
 }
 
-// firstReading is the request that goes before all others of the client, or nil.
+// firstReading is the client's first connection whose request is to end, or nil.
 func (c *client) firstReading() *list.Element { return c.reading.Front() }
 
-// weight is by how much a client goes before others where one has to lose a connection.
+// weight ranks clients: the heaviest loses a connection first.
 func (c *client) weight() int {
 	if c.name == Proxies {
 		return 0
@@ -37,7 +37,7 @@ func (c *client) weight() int {
 	return c.open
 }
 
-// join counts a connection for a client. The caller holds mu, as with all below.
+// join counts a connection for a client. The caller holds mu, as for all methods below.
 func (c *Connections) join(t *Conn, name string) {
 	of := c.clients[name]
 	if of == nil {
@@ -48,7 +48,7 @@ func (c *Connections) join(t *Conn, name string) {
 	t.client = of
 }
 
-// part takes a connection from its client.
+// part removes a connection from its client.
 func (c *Connections) part(t *Conn) {
 	c.leave(t)
 	if t.client.open--; t.client.open == 0 {
@@ -57,7 +57,7 @@ func (c *Connections) part(t *Conn) {
 	t.client = nil
 }
 
-// wait puts a connection behind all others of a list of its client.
+// wait appends a connection to a list of its client.
 func (c *Connections) wait(t *Conn, in *list.List) {
 	c.leave(t)
 	c.arrivals++
@@ -71,10 +71,9 @@ func (c *Connections) leave(t *Conn) {
 	}
 }
 
-// heaviest is the first connection, of those that clients have, of the client with most
-// connections; of several such clients the one that has waited longest. It looks at each client, which takes
-// a fifth of a millisecond where ten thousand have one connection each. It is asked for where
-// the server is full alone.
+// heaviest returns firstOf the client with most connections; among equal clients the connection
+// that has waited longest. It looks at each client, which takes a fifth of a millisecond for ten
+// thousand clients. It is only called when the server is full.
 func (c *Connections) heaviest(firstOf func(*client) *list.Element) (first *Conn) {
 	for _, client := range c.clients {
 		front := firstOf(client)

@@ -1,12 +1,12 @@
-// Package conns accepts the connections of a server: so many at a time, each written to
-// at the pace of its client.
+// Package conns accepts a bounded number of connections, and writes to each at the pace of its
+// client.
 //
 //	c := conns.New(conns.Options{Timeout: 2 * time.Minute})
 //	server := &http.Server{ConnContext: conns.WithConn, ConnState: c.Changed}
 //	err := server.Serve(c.Listener(listener))
 //
-// A handler asks [Conn.BeginRequest] whether there is room for its request, and tells one for
-// which there is none to come later:
+// A handler asks [Conn.BeginRequest] whether there is room for its request, and otherwise tells the
+// client to come later:
 //
 //	if conn := conns.Of(r); !conn.BeginRequest(client) {
 //		// write and flush 503
@@ -15,14 +15,13 @@
 //
 // Promises:
 //   - Descriptors are left for files.
-//   - One client has no more requests at a time than its share. What it has beyond the share
-//     is told so, and takes no room from others.
-//   - A connection that has to go is one that waits for its request, of the client that has
-//     most connections: those that were dismissed first, then the longest. A connection
+//   - One client has no more requests at a time than its share. Requests beyond the share are
+//     refused, and take no room from other clients.
+//   - The connection that is closed to make room is one that waits for its request, of the client
+//     with most connections: dismissed connections first, then the longest waiting. A connection
 //     with a whole request is never closed for a new one.
-//   - A client that takes nothing is dropped after the timeout, and one that takes
-//     something is not. Where the server is full, see [Connections.DropSlow], it is the
-//     slowest first.
+//   - A client that reads nothing is dropped after the timeout; one that reads something is not.
+//     While the server is full, the slowest client is dropped first: see [Connections.DropSlow].
 package conns
 
 import (
@@ -39,52 +38,50 @@ import (
 )
 
 const (
-	// mostConnections bounds connections where descriptors do not: an idle one
-	// holds 7 KB.
+	// mostConnections applies where descriptors allow more: an idle connection holds 7 KB.
 	mostConnections = 10_000
-	// minReserve and reservePart, one in so many, are connections beyond those that have
-	// requests: new ones, which have not said yet what they want, those that are kept
-	// open between requests, and those that are told to come later.
+	// minReserve, and one in reservePart, are connections beyond those that have requests: new ones
+	// without a request yet, idle ones between requests, and dismissed ones.
 	minReserve  = 16
 	reservePart = 8
 )
 
 // Options of [Connections]. Timeout is required.
 type Options struct {
-	// Most is how many may have a request at a time. An eighth of it, and 16 at least, may
-	// be open beside them. 0: so many that half of the descriptors that the process
-	// may have are left, and 10,000 at most.
+	// Most is how many connections may have a request at a time. An eighth of it, and at least 16,
+	// may be open in addition. 0 leaves half of the descriptors that the process may have, and
+	// means 10,000 at most.
 	Most int
-	// Share is how much of Most one client may have, in percent; 0: all of it.
+	// Share is how much of Most one client may have, in percent; 0 means all of it.
 	Share int
-	// Client names the client that an address belongs to, for as long as no request
-	// over its connection names another; nil: all addresses are of one client.
+	// Client names the client that an address belongs to, until a request over its connection names
+	// another; nil means that all addresses are of one client.
 	Client func(remote net.Addr) string
-	// Timeout is how long a client may take nothing of what is sent.
+	// Timeout is how long a client may read nothing of what is sent.
 	Timeout time.Duration
-	// MinRate is how many bytes a second a client has to take to keep its connection
-	// while others find the server full; 0: any.
+	// MinRate is how many bytes a second a client has to read to keep its connection while others
+	// find the server full; 0 means any.
 	MinRate int64
 }
 
 // Connections bounds how many are open, and how many have requests.
 type Connections struct {
 	options Options
-	window  time.Duration // rateWindow, but for tests
+	window  time.Duration // rateWindow, except in tests
 	share   int           // requests of one client
 	reserve int
 
 	mu       sync.Mutex
 	open     map[*Conn]struct{}
 	clients  map[string]*client // those with connections
-	requests int                // that have begun
+	requests int                // in progress
 	arrivals uint64             // of connections in lists, to tell which has waited longest
 }
 
 // New makes the connections of a server.
 func New(o Options) *Connections {
 	if o.Most <= 0 {
-		// With the reserve that is half.
+		// Together with the reserve that is half of the descriptors.
 		o.Most = min(max(descriptors()/2*(reservePart-1)/reservePart, 1), mostConnections)
 	}
 	if o.Share <= 0 {
@@ -99,30 +96,31 @@ func New(o Options) *Connections {
 	}
 }
 
-// Count is how many are open.
+// Count returns the number of open connections.
 func (c *Connections) Count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open)
 }
 
-// Conn is one connection. A nil one, which another listener accepted, has room for requests.
+// Conn is one connection. A nil Conn, of a connection that another listener accepted, has room for
+// every request.
 type Conn struct {
 	net.Conn
 	owner  *Connections
 	closed sync.Once
 
 	// Guarded by owner.mu.
-	client   *client       // nil once it is closed
-	request  bool          // one has begun
-	expelled bool          // its request has to end
+	client   *client       // nil once the connection is closed
+	request  bool          // in progress
+	expelled bool          // the request has to end
 	place    *list.Element // in list
 	list     *list.List    // of its client, or nil
-	arrived  uint64        // when it came into the list
+	arrived  uint64        // when it was added to list
 
-	mu       sync.Mutex // of what follows
+	mu       sync.Mutex // of the fields below
 	pace     pace
-	deadline time.Time // of writes, as it was set; zero: none
+	deadline time.Time // of writes, as set by the caller; zero: none
 }
 
 // Close implements [net.Conn].
@@ -141,8 +139,8 @@ type bounded struct {
 
 // Accept implements [net.Listener].
 func (l bounded) Accept() (net.Conn, error) {
-	// Of a crowd that comes at once each is answered before the next is let in: what
-	// waits then waits in the kernel, and not before other work of the process.
+	// Each connection of a burst is handled before the next is accepted: the burst then waits in
+	// the kernel, and does not delay other work of the process.
 	runtime.Gosched()
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -151,7 +149,7 @@ func (l bounded) Accept() (net.Conn, error) {
 	return l.owner.admit(conn), nil
 }
 
-// admit counts a connection, and closes another one if it is too many.
+// admit counts a connection, and closes another one if there are too many.
 func (c *Connections) admit(conn net.Conn) *Conn {
 	name := c.options.Client(conn.RemoteAddr())
 	c.mu.Lock()
@@ -178,7 +176,7 @@ func (c *Connections) forget(t *Conn) {
 	c.part(t)
 }
 
-// Changed is what net/http tells of connections.
+// Changed implements the callback [http.Server.ConnState].
 func (c *Connections) Changed(conn net.Conn, state http.ConnState) {
 	t := below(conn)
 	if t == nil || state != http.StateIdle {
@@ -196,21 +194,21 @@ func (c *Connections) Changed(conn net.Conn, state http.ConnState) {
 	c.wait(t, &t.client.idle)
 }
 
-// keyConn of a request's context has its connection.
+// keyConn is the key of the connection in a request's context.
 type keyConn struct{}
 
-// WithConn gives a request's context its connection.
+// WithConn adds its connection to a request's context.
 func WithConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, keyConn{}, conn)
 }
 
-// Of is the connection of a request; nil where somebody else accepted it.
+// Of returns the connection of a request; nil if another listener accepted it.
 func Of(r *http.Request) *Conn {
 	conn, _ := r.Context().Value(keyConn{}).(net.Conn)
 	return below(conn)
 }
 
-// below finds the connection below TLS; nil where somebody else accepted it.
+// below returns the connection below TLS; nil if another listener accepted it.
 func below(conn net.Conn) *Conn {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
@@ -219,9 +217,8 @@ func below(conn net.Conn) *Conn {
 	return t
 }
 
-// DropSlow closes the connection whose client takes least, if that is less than the
-// minimum rate: its reply takes room that others wait for. The client sees that it broke
-// off.
+// DropSlow closes the connection whose client reads slowest, if that is slower than the minimum
+// rate: its reply takes room that others wait for. The client sees an aborted connection.
 func (c *Connections) DropSlow() {
 	if c.options.MinRate <= 0 {
 		return

@@ -2,5 +2,5 @@
 
 package conns
 
-// descriptors has no limit here.
+// descriptors are not limited here.
 func descriptors() int { return 2 * mostConnections }

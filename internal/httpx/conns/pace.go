@@ -9,25 +9,21 @@ import (
 )
 
 const (
-	// paceLooks is how often, in the time that a client has for taking something, it
-	// is looked whether it did.
+	// paceLooks is how often a client is checked during its timeout.
 	paceLooks = 8
-	// rateWindow is for how long a client has to be waited for until it is known how
-	// much it takes in that time.
+	// rateWindow is how long a client must be waited for before its rate is known.
 	rateWindow = 30 * time.Second
 )
 
-// Write bounds what is written by what the client takes, whatever is written:
-// replies, events or frames of a WebSocket. It fails once the client has
-// taken nothing for the timeout, and never while it takes something, however
-// little that is beside the buffers of the kernel: those hold megabytes, and let
-// go of them in large steps.
+// Write bounds every write, whether of replies, events or frames of a WebSocket, by the pace of the
+// client. It fails once the client has read nothing for the timeout, and never while the client
+// reads something, even if that is little compared with the kernel's buffers, which hold megabytes
+// and are emptied in large steps.
 //
-// What a client took is what its own kernel acknowledged. That tells of room in
-// its buffer in steps as well: of half of a small buffer, and a sixteenth of a
-// large one, which are 200 KB at most where nobody set it otherwise. So a client
-// is safe that takes as much in a timeout: 2 KB/s with that of two minutes, and
-// 10 KB/s with one of 20 s.
+// What a client has read is what its kernel acknowledged. The kernel reports room in its receive
+// buffer in steps as well: half of a small buffer, a sixteenth of a large one, and 200 KB at most
+// with default settings. So a client is safe if it reads 200 KB within a timeout: 2 KB/s with a
+// timeout of two minutes, 10 KB/s with one of 20 s.
 func (c *Conn) Write(p []byte) (written int, err error) {
 	const unknown = -1
 	taken, queued := time.Now(), unknown
@@ -54,7 +50,7 @@ func (c *Conn) Write(p []byte) (written int, err error) {
 	}
 }
 
-// setLook has a write return at a time, or at the deadline if that is earlier.
+// setLook makes a write return at a time, or at the deadline if that is earlier.
 func (c *Conn) setLook(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +66,7 @@ func (c *Conn) isLate(now time.Time) bool {
 	return !c.deadline.IsZero() && !now.Before(c.deadline)
 }
 
-// SetWriteDeadline implements [net.Conn]. The timeout of the client holds besides.
+// SetWriteDeadline implements [net.Conn]. The timeout of the client applies as well.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,17 +79,17 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// pace is how much a client took in the time in which it was waited for, as it was
-// looked at last. What the server took to make the bytes is no fault of its client.
+// pace is how much a client read while the server waited for it, as of the last check. Time that
+// the server spent on making the bytes does not count.
 type pace struct {
 	waiting bool
 	since   time.Time
-	sent    int64 // that the kernel took
+	sent    int64 // accepted by the kernel
 	now     mark
 	marks   [2]mark
 }
 
-// mark is where a client had got to. The second is a window or more behind the first.
+// mark is a state of a client's progress. The second mark is a window or more before the first.
 type mark struct {
 	waited time.Duration
 	taken  int64
@@ -111,7 +107,7 @@ func (c *Conn) awaitNoMore() {
 	c.pace.waiting = false
 }
 
-// note takes the pace after the kernel took bytes, or none.
+// note updates the pace after the kernel accepted n bytes.
 func (c *Conn) note(now time.Time, n int) {
 	queued := int64(c.queued())
 	c.mu.Lock()
@@ -125,9 +121,8 @@ func (c *Conn) note(now time.Time, n int) {
 	}
 }
 
-// rate is how many bytes a second a client takes that is being waited for. It is not
-// known of others, and not before two windows have passed: in the first one buffers
-// fill.
+// rate is how many bytes a second a client reads while it is waited for. It is unknown for other
+// clients, and before two windows have passed: buffers fill during the first one.
 func (c *Conn) rate() (bytes float64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,8 +134,7 @@ func (c *Conn) rate() (bytes float64, known bool) {
 	return float64(p.now.taken-from.taken) / (p.now.waited - from.waited).Seconds(), true
 }
 
-// queued is how many bytes the client has not acknowledged; the same number
-// each time where that is not known.
+// queued is how many bytes the client has not acknowledged; a constant where that is unknown.
 func (c *Conn) queued() (bytes int) {
 	conn, ok := c.Conn.(syscall.Conn)
 	if !ok {
@@ -150,7 +144,7 @@ func (c *Conn) queued() (bytes int) {
 	if err != nil {
 		return 0
 	}
-	_ = raw.Control(func(fd uintptr) { bytes = unacknowledged(fd) }) // the write will tell
+	_ = raw.Control(func(fd uintptr) { bytes = unacknowledged(fd) }) // a failure shows in the write
 	return bytes
 }
 
@@ -162,8 +156,8 @@ func (c *Conn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// Reset breaks the connection off below TLS, so that its client takes nothing for an end.
-// What is queued for it is dropped.
+// Reset aborts the connection below TLS, so that its client does not see a clean end. Queued bytes
+// are dropped.
 func (c *Conn) Reset() {
 	if conn, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
 		_ = conn.SetLinger(0) // it is closed in any case
@@ -171,7 +165,7 @@ func (c *Conn) Reset() {
 	_ = c.Close()
 }
 
-// BoundSendBuffer keeps the kernel from taking megabytes for a client that is slow.
+// BoundSendBuffer keeps the kernel from buffering megabytes for a slow client.
 func (c *Conn) BoundSendBuffer(bytes int) {
 	if conn, ok := c.Conn.(*net.TCPConn); ok {
 		_ = conn.SetWriteBuffer(bytes) // it only fails for a connection that is gone

@@ -2,6 +2,6 @@
 
 package conns
 
-// unacknowledged is not asked for here: a client has to take so much in a
-// timeout that its kernel lets the next bytes be written.
+// unacknowledged is not available here: a client has to read enough within a timeout that its
+// kernel accepts more bytes.
 func unacknowledged(uintptr) int { return 0 }

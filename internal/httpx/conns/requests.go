@@ -2,10 +2,9 @@ package conns
 
 import "time"
 
-// BeginRequest counts a request over the connection for a client until the connection is
-// idle or closed, and reports whether there is room for it. Where all have begun that may, the
-// request goes first whose body has been waited for longest, of a client with at least as
-// many connections: see [Conn.Expelled].
+// BeginRequest counts a request for a client until the connection is idle or closed, and reports
+// whether there is room for it. If all places are taken, the request whose body has been waited for
+// longest loses its place, if its client has at least as many connections: see [Conn.Expelled].
 func (t *Conn) BeginRequest(client string) bool {
 	if t == nil {
 		return true
@@ -14,7 +13,7 @@ func (t *Conn) BeginRequest(client string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t.client == nil || t.request {
-		return t.request // it is closed, or was let in already
+		return t.request // it is closed, or has a request already
 	}
 	c.part(t)
 	c.join(t, client)
@@ -28,7 +27,7 @@ func (t *Conn) BeginRequest(client string) bool {
 	return true
 }
 
-// endRequest gives the room of a request back. The caller holds mu.
+// endRequest frees the place of a request. The caller holds mu.
 func (c *Connections) endRequest(t *Conn) {
 	if t.request {
 		t.request = false
@@ -37,7 +36,7 @@ func (c *Connections) endRequest(t *Conn) {
 	}
 }
 
-// Dismiss has the connection closed before all others of its client: it has been told that
+// Dismiss makes this the client's first connection to close. The client must have been told that
 // there is no room.
 func (t *Conn) Dismiss() {
 	c := t.owner
@@ -48,8 +47,7 @@ func (t *Conn) Dismiss() {
 	}
 }
 
-// AwaitBody says that the body of the request is waited for until the function that it
-// returns is called.
+// AwaitBody says that the request's body is being waited for until came is called.
 func (t *Conn) AwaitBody() (came func()) {
 	if t == nil {
 		return func() {}
@@ -69,8 +67,8 @@ func (t *Conn) AwaitBody() (came func()) {
 	}
 }
 
-// Expelled reports whether the request lost its room to another one while its body was
-// waited for. Reading the body fails then, and the client is to be told to come later.
+// Expelled reports whether the request lost its place to another one while its body was waited for.
+// Reading the body fails then, and the client is to be told to come later.
 func (t *Conn) Expelled() bool {
 	if t == nil {
 		return false
@@ -80,8 +78,8 @@ func (t *Conn) Expelled() bool {
 	return t.expelled
 }
 
-// expelFor takes the room from a request without its body, and reports whether there was
-// such a one. The caller holds mu.
+// expelFor frees the place of a request with an incomplete body, and reports whether there was one.
+// The caller holds mu.
 func (c *Connections) expelFor(t *Conn) bool {
 	victim := c.heaviest((*client).firstReading)
 	if victim == nil || victim.client == t.client || victim.client.weight() < t.client.weight() {

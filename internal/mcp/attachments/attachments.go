@@ -1,16 +1,16 @@
-// Package attachments keeps the bytes that follow a reply beside its message: the reply
-// names them by a [binary.Ref], and its transport writes them.
+// Package attachments keeps the bytes that follow a reply: the reply names them by a [binary.Ref],
+// and its transport writes them.
 //
 // # Order of use
 //
-// [New] makes room in a reply, and [With] gives it to the request's context. A handler
-// finds it with [Of] and calls [List.Add], which names a stream. The transport writes
-// each [Attachment] once, after the message, and closes the list.
+// [New] makes room in a reply, and [With] puts it into the request's context. A handler finds it
+// with [Of] and calls [List.Add], which names a stream. The transport writes each [Attachment]
+// once, after the message, and closes the list.
 //
 // # Promises
 //
-// What a stream is said to be before its bytes is what it turns out to be, or writing it
-// fails. No stream has more bytes than the list allows.
+// Writing a stream fails if its bytes do not match what the message declared. No stream has more
+// bytes than the list allows.
 package attachments
 
 import (
@@ -23,13 +23,12 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// ErrUnsized says that the size of a body is not known before its bytes are, which
-// bare attachments need.
+// ErrUnsized says that a body's size is not known before its bytes, as bare attachments need.
 var ErrUnsized = errors.New("the size is not known before the bytes")
 
 // Attachment is a body whose bytes follow the message that names it.
 type Attachment struct {
-	// Ref is how the message names it: with what is known before the bytes.
+	// Ref is the declaration in the message: with what is known before the bytes.
 	binary.Ref
 	MIMEType string
 
@@ -37,8 +36,8 @@ type Attachment struct {
 	body  *resources.Body
 }
 
-// WriteTo writes the bytes, once. It returns what they have turned out to be, size
-// and checksum; an error means that they are not whole, or not those of Ref.
+// WriteTo writes the bytes, once. It returns their size and checksum; an error means that they are
+// incomplete, or differ from Ref.
 func (a *Attachment) WriteTo(ctx context.Context, w io.Writer) (whole binary.Ref, err error) {
 	counted := &counter{w: w}
 	err = a.body.WriteTo(ctx, counted)
@@ -55,10 +54,10 @@ func (a *Attachment) WriteTo(ctx context.Context, w io.Writer) (whole binary.Ref
 	return binary.Ref{Stream: a.Stream, Size: counted.written, Checksum: checksumOf(a.body.Digest)}, nil
 }
 
-// Name is the URI of what the bytes are of, for logs.
+// Name returns the URI of the content, for logs.
 func (a *Attachment) Name() string { return a.found.URI }
 
-// Close releases the bytes and what was found.
+// Close releases the bytes and the resource.
 func (a *Attachment) Close() error { return errors.Join(a.body.Close(), a.found.Close()) }
 
 func checksumOf(digest []byte) *binary.Checksum {
@@ -69,7 +68,6 @@ func checksumOf(digest []byte) *binary.Checksum {
 	return &sum
 }
 
-// counter counts the bytes that were written.
 type counter struct {
 	w       io.Writer
 	written int64
@@ -81,35 +79,34 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// List has the attachments of one reply. A nil one has none, and room for none.
+// List has the attachments of one reply. A nil list is empty and accepts none.
 type List struct {
 	limit int64
 	bare  bool
 	list  []*Attachment
 }
 
-// New makes room for bodies of at most so many bytes each. Bare ones are sent as the
-// Binary Transfer RFC has them: nothing but bytes, of a size that the message declares.
+// New makes room for bodies of at most limit bytes each. Bare ones are sent as the Binary Transfer
+// RFC defines: only bytes, of a size that the message declares.
 func New(limit int64, bare bool) *List { return &List{limit: limit, bare: bare} }
 
-// Bare reports whether nothing but bytes may follow the message.
+// Bare reports whether only bytes may follow the message.
 func (l *List) Bare() bool { return l != nil && l.bare }
 
 type keyList struct{}
 
-// With gives a request's context a place for bytes beside its reply.
+// With adds a list to a request's context.
 func With(ctx context.Context, l *List) context.Context { return context.WithValue(ctx, keyList{}, l) }
 
-// Of returns that of a context, or nil where the reply is a message alone.
+// Of returns the list of a context, or nil if the reply is a message alone.
 func Of(ctx context.Context) *List {
 	l, _ := ctx.Value(keyList{}).(*List)
 	return l
 }
 
-// Add has the bytes of what was found follow the reply, which then has to name the
-// stream. What was found is the attachment's from now on, or closed where it fails. The
-// errors are [ErrUnsized], where the attachments are bare, and those of
-// [resources.Found.Open].
+// Add makes the bytes of found follow the reply, which then has to name the stream. Add takes
+// ownership of found, and closes it on failure. The errors are [ErrUnsized], if the attachments are
+// bare, and those of [resources.Found.Open].
 func (l *List) Add(ctx context.Context, found *resources.Found) (*Attachment, error) {
 	body, err := found.Open(ctx, resources.Want{Method: resources.Get, Limit: l.limit})
 	if err == nil && l.bare && body.Size == resources.UnknownSize {
@@ -140,7 +137,7 @@ func tooLarge(excess *resources.TooLargeError) error {
 	return failure
 }
 
-// All returns what was added.
+// All returns the attachments.
 func (l *List) All() []*Attachment {
 	if l == nil {
 		return nil
@@ -148,7 +145,7 @@ func (l *List) All() []*Attachment {
 	return l.list
 }
 
-// Close releases what was added, and forgets it.
+// Close releases the attachments and empties the list.
 func (l *List) Close() (err error) {
 	for _, attachment := range l.All() {
 		err = errors.Join(err, attachment.Close())

@@ -9,37 +9,36 @@ import (
 )
 
 const (
-	// ChunkHeaderBytes are the id and the number of bytes that follow.
+	// ChunkHeaderBytes are the id and the number of data bytes.
 	ChunkHeaderBytes = StreamIDBytes + 8
-	// MaxChunkData is the most bytes that are sent in a chunk. What else the pipe
-	// has to carry waits for one chunk at most.
+	// MaxChunkData is the most bytes that are sent in a chunk. Other output of the pipe waits for
+	// one chunk at most.
 	MaxChunkData = 64 << 10
-	// MaxChunkAccepted is the most that a chunk of others may have.
+	// MaxChunkAccepted is the most bytes that a received chunk may have.
 	MaxChunkAccepted = 1 << 20
 
 	sizeEnd   = 0
 	sizeAbort = math.MaxUint64
 )
 
-// Chunk is a piece of a stream on a pipe that carries messages as well. One
-// without data ends the stream: all of it was sent, unless it says Aborted.
+// Chunk is a piece of a stream on a pipe that also carries messages. A chunk without data ends the
+// stream: all of it was sent, unless Aborted is set.
 type Chunk struct {
 	Stream  StreamID
 	Data    []byte
 	Aborted bool
 }
 
-// ErrChunk says that what came is no chunk: nothing of what follows on the pipe
-// can be understood.
+// ErrChunk says that the input is no chunk: the rest of the pipe cannot be understood.
 var ErrChunk = errors.New("malformed chunk")
 
 // IsChunk reports whether a chunk begins with the byte. No message does.
 func IsChunk(first byte) bool { return first&firstBit != 0 }
 
-// Ends reports whether nothing of the stream follows.
+// Ends reports whether this is the last chunk of the stream.
 func (c Chunk) Ends() bool { return len(c.Data) == 0 }
 
-// Append appends the chunk to b. One that is aborted has no data.
+// Append appends the chunk to b. An aborted chunk has no data.
 func (c Chunk) Append(b []byte) []byte {
 	size := uint64(len(c.Data))
 	if c.Aborted {
@@ -49,9 +48,9 @@ func (c Chunk) Append(b []byte) []byte {
 	return append(b, c.Data...)
 }
 
-// ReadChunk reads a chunk and no byte more. Its data is put into buffer where that
-// has room. What is cut off is [io.ErrUnexpectedEOF], and the end of the pipe
-// before the first byte io.EOF; what is no chunk is [ErrChunk].
+// ReadChunk reads a chunk and no byte more. Its data is put into buffer if that is large enough. A
+// truncated chunk is [io.ErrUnexpectedEOF], the end of the pipe before the first byte io.EOF, and
+// invalid input [ErrChunk].
 func ReadChunk(r io.Reader, buffer []byte) (Chunk, error) {
 	var header [ChunkHeaderBytes]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -80,7 +79,7 @@ func ReadChunk(r io.Reader, buffer []byte) (Chunk, error) {
 	return c, nil
 }
 
-// unexpected makes the end of the input one that was not to be.
+// unexpected turns io.EOF into [io.ErrUnexpectedEOF].
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

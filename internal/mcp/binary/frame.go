@@ -8,45 +8,44 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is the byte of flags in a frame. No two of them can be set together.
+// Kind is the byte of flags in a frame. At most one flag is set.
 type Kind byte
 
-// The kinds of frames. Credit and cancel go from the client to the server, all
-// others to the client.
+// Credit and cancel frames go from the client to the server, all others to the client.
 const (
 	// KindData carries bytes of the stream.
 	KindData Kind = 0
-	// KindEnd says that all bytes were sent, how many, and their SHA-256.
+	// KindEnd says that all bytes were sent, with their number and SHA-256.
 	KindEnd Kind = 1
-	// KindAbort says that no more bytes come, in words for people.
+	// KindAbort says that no more bytes come, with a message for people.
 	KindAbort Kind = 2
 	// KindCredit says how many more bytes may be sent.
 	KindCredit Kind = 4
-	// KindCancel says that the client wants no more.
+	// KindCancel says that the client wants no more bytes.
 	KindCancel Kind = 8
 )
 
 const (
 	// FrameHeaderBytes are the id, the kind and the sequence number.
 	FrameHeaderBytes = StreamIDBytes + 1 + 4
-	// MaxFrameData is the most bytes that a frame carries. What else a connection
-	// has to say waits for one frame at most.
+	// MaxFrameData is the most bytes that a frame carries. Other messages of the connection wait
+	// for one frame at most.
 	MaxFrameData = 32 << 10
-	// MaxAbortWords bounds the words of an abort.
+	// MaxAbortWords bounds the message of an abort, in bytes.
 	MaxAbortWords = 1 << 10
 
 	creditBytes = 8
 	endBytes    = 8 + len(Checksum{})
 )
 
-// payloads are the lengths that the payload of a kind may have.
+// payloads are the allowed lengths of payloads by kind.
 var payloads = map[Kind]struct{ least, most int }{
 	KindData: {1, MaxFrameData}, KindEnd: {endBytes, endBytes}, KindAbort: {0, MaxAbortWords},
 	KindCredit: {creditBytes, creditBytes}, KindCancel: {0, 0},
 }
 
-// Frame is a binary frame of a WebSocket: the id of a stream, the kind, a number
-// that counts the frames of that stream in that direction from 0, and a payload.
+// Frame is a binary WebSocket frame: the id of a stream, the kind, the number of the frame in that
+// stream and direction, counted from 0, and a payload.
 type Frame struct {
 	Stream   StreamID
 	Kind     Kind
@@ -63,8 +62,7 @@ func (f Frame) Append(b []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, f.Sequence), f.Payload...)
 }
 
-// ParseFrame takes a binary message apart. The payload is part of raw. The error is
-// [ErrFrame].
+// ParseFrame parses a binary message. The payload is part of raw. The error is [ErrFrame].
 func ParseFrame(raw []byte) (Frame, error) {
 	if len(raw) < FrameHeaderBytes {
 		return Frame{}, fmt.Errorf("%w: %d bytes are less than its header", ErrFrame, len(raw))
@@ -93,13 +91,13 @@ func ParseFrame(raw []byte) (Frame, error) {
 	}
 }
 
-// number is what the payloads of ends and credits begin with.
+// number is the first number in the payloads of ends and credits.
 func (f Frame) number() uint64 { return binary.BigEndian.Uint64(f.Payload) }
 
-// Credit is how many more bytes a frame of that kind grants.
+// Credit returns how many more bytes a credit frame grants.
 func (f Frame) Credit() int64 { return int64(f.number()) }
 
-// End is what a frame of that kind says of the whole stream.
+// End returns the size and checksum in an end frame.
 func (f Frame) End() Ref {
 	sum := Checksum(f.Payload[creditBytes:])
 	return Ref{Stream: f.Stream, Size: int64(f.number()), Checksum: &sum}
@@ -117,12 +115,12 @@ func EndFrame(whole Ref, sequence uint32) Frame {
 	return Frame{Stream: whole.Stream, Kind: KindEnd, Sequence: sequence, Payload: payload}
 }
 
-// AbortFrame gives a stream up. Of the words what there is room for is kept.
+// AbortFrame aborts a stream. Its message is clipped.
 func AbortFrame(id StreamID, sequence uint32, words string) Frame {
 	return Frame{Stream: id, Kind: KindAbort, Sequence: sequence, Payload: []byte(clipWords(words))}
 }
 
-// clipWords cuts a text between two characters.
+// clipWords cuts a string between two characters.
 func clipWords(words string) string {
 	if len(words) <= MaxAbortWords {
 		return words

@@ -15,7 +15,7 @@ const UnknownSize = -1
 // Checksum is a SHA-256.
 type Checksum [sha256.Size]byte
 
-// ErrChecksum says that something is no checksum.
+// ErrChecksum says that a string is no checksum.
 var ErrChecksum = errors.New("a checksum is a SHA-256 in 64 small hexadecimal digits")
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -31,8 +31,8 @@ func (c *Checksum) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Ref is a binaryRef of the RFC: what a message says of the bytes that follow it,
-// and what is said at their end where it was not known before.
+// Ref is a binaryRef of the RFC: a message's declaration of the bytes that follow it, and at their
+// end the parts of it that were not known before.
 type Ref struct {
 	Stream StreamID `json:"streamId"`
 	// Size in bytes, or [UnknownSize].
@@ -41,11 +41,11 @@ type Ref struct {
 	Checksum *Checksum `json:"checksum,omitempty"`
 }
 
-// Ends reports whether size and checksum are said once more after the bytes:
-// where either was not known before them.
+// Ends reports whether size and checksum have to follow the bytes, because one of them was not
+// known before.
 func (r Ref) Ends() bool { return r.Size < 0 || r.Checksum == nil }
 
-// The ways in which bytes are not those that were declared.
+// Bytes can differ from their declaration in these ways.
 var (
 	ErrSize = errors.New("the stream has another size than was declared")
 	ErrSum  = errors.New("the stream has another SHA-256 than was declared")
@@ -57,7 +57,7 @@ type Tally struct {
 	size int64
 }
 
-// NewTally makes a tally of no bytes.
+// NewTally makes an empty tally.
 func NewTally() *Tally { return &Tally{hash: sha256.New()} }
 
 // Write implements [io.Writer]. It never fails.
@@ -66,18 +66,17 @@ func (t *Tally) Write(p []byte) (int, error) {
 	return t.hash.Write(p)
 }
 
-// Size is how many bytes there were.
+// Size returns the number of bytes.
 func (t *Tally) Size() int64 { return t.size }
 
-// Ref is what the bytes have turned out to be.
+// Ref returns the size and checksum of the bytes.
 func (t *Tally) Ref(id StreamID) Ref {
 	var sum Checksum
 	t.hash.Sum(sum[:0])
 	return Ref{Stream: id, Size: t.size, Checksum: &sum}
 }
 
-// Compare fails with [ErrSize] or [ErrSum] when the bytes are not those of a
-// declaration.
+// Compare fails with [ErrSize] or [ErrSum] if the bytes differ from a declaration.
 func (t *Tally) Compare(declared Ref) error {
 	found := t.Ref(declared.Stream)
 	switch {

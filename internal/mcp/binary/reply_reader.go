@@ -13,29 +13,28 @@ import (
 )
 
 const (
-	// MaxMessageBytes is the longest message that clients take. Servers read out 4 MiB
-	// unless they are set to more, which base64 makes a third longer, and JSON twice as
-	// long where every character is a quote.
+	// MaxMessageBytes is the longest message that clients accept. Servers read out 4 MiB by
+	// default, which base64 makes a third longer, and JSON twice as long if every character is a
+	// quote.
 	MaxMessageBytes = 16 << 20
 	// maxEndBytes is more than any part that ends a stream.
 	maxEndBytes = 1 << 10
 )
 
-// ErrReply says that a reply does not have the layout that [ReplyWriter] writes, or
-// not the streams that its message names.
+// ErrReply says that a reply does not have the layout that [ReplyWriter] writes, or not the streams
+// that its message names.
 var ErrReply = errors.New("malformed multipart reply")
 
-// ReplyReader reads what [ReplyWriter] writes. Its messages, and its streams as far
-// as they were read, are checked; a reply is whole when Next has returned io.EOF.
+// ReplyReader reads what [ReplyWriter] writes. It checks the message, and streams as far as they
+// are read; a reply is complete when Next has returned io.EOF.
 type ReplyReader struct {
 	parts   *multipart.Reader
-	awaited map[StreamID]Ref // of the message, and not come yet
+	awaited map[StreamID]Ref // named by the message, not yet received
 	current *ReplyStream
 	begun   bool
 }
 
-// NewReplyReader reads a reply by the Content-Type that it came with. The error is
-// [ErrReply].
+// NewReplyReader reads a reply with the given Content-Type. The error is [ErrReply].
 func NewReplyReader(r io.Reader, contentType string) (*ReplyReader, error) {
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || mediaType != TypeMultipart || parameters["boundary"] == "" {
@@ -57,8 +56,7 @@ func (r *ReplyReader) Message() ([]byte, error) {
 	return readPart(part, MaxMessageBytes)
 }
 
-// Expect says that the message names a stream. The error is [ErrReply] for an id
-// that is named twice.
+// Expect declares a stream that the message names. The error is [ErrReply] for a repeated id.
 func (r *ReplyReader) Expect(declared Ref) error {
 	if _, twice := r.awaited[declared.Stream]; twice {
 		return fmt.Errorf("%w: the stream %s is named twice", ErrReply, declared.Stream)
@@ -67,8 +65,8 @@ func (r *ReplyReader) Expect(declared Ref) error {
 	return nil
 }
 
-// Next is the next stream, after the one before was read to its end. It returns
-// io.EOF when there is none and the reply is whole.
+// Next returns the next stream; the previous one must have been read to its end. It returns io.EOF
+// when the reply is complete.
 func (r *ReplyReader) Next() (*ReplyStream, error) {
 	switch {
 	case !r.begun:
@@ -105,7 +103,7 @@ func (r *ReplyReader) Next() (*ReplyStream, error) {
 	return r.current, nil
 }
 
-// next is the next part as it was sent: no encoding is undone.
+// next returns the next part as it was sent: no encoding is undone.
 func (r *ReplyReader) next() (*multipart.Part, error) {
 	part, err := r.parts.NextRawPart()
 	var malformed textproto.ProtocolError
@@ -115,7 +113,7 @@ func (r *ReplyReader) next() (*multipart.Part, error) {
 	return part, err
 }
 
-// partID reads the id of a part, without a suffix that it must have.
+// partID reads the id of a part, without its required suffix.
 func partID(part *multipart.Part, suffix string) (StreamID, error) {
 	text := part.Header.Get(headerID)
 	inner, begins := strings.CutPrefix(text, "<")
@@ -127,7 +125,7 @@ func partID(part *multipart.Part, suffix string) (StreamID, error) {
 	return id, nil
 }
 
-// readPart reads a short part. The error is [ErrReply] for one that is longer.
+// readPart reads a short part. The error is [ErrReply] for a longer one.
 func readPart(part *multipart.Part, most int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(part, most+1))
 	if err == nil && int64(len(content)) > most {
@@ -136,18 +134,17 @@ func readPart(part *multipart.Part, most int64) ([]byte, error) {
 	return content, unexpected(err)
 }
 
-// ReplyStream is a stream of a reply. Reading it returns io.EOF once the bytes are
-// known to be all, and those that were declared.
+// ReplyStream is a stream of a reply. Reading it returns io.EOF once all bytes are there and match
+// the declaration.
 type ReplyStream struct {
-	// Ref is what the message said of it, and after the end all that there is to
-	// say.
+	// Ref is the declaration in the message, and after the end the complete one.
 	Ref
 	MIMEType string
 
 	part  *multipart.Part
 	reply *ReplyReader
 	tally *Tally
-	ended error // what every further Read returns
+	ended error // the error of every further Read
 }
 
 // Read implements [io.Reader].
@@ -173,8 +170,8 @@ func (s *ReplyStream) read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
-// end compares the bytes with what was declared, and where that was not all with
-// what follows them.
+// end compares the bytes with the declaration or, if that was incomplete, with the part that
+// follows them.
 func (s *ReplyStream) end() error {
 	if err := s.tally.Compare(s.Ref); err != nil {
 		return err

@@ -17,21 +17,21 @@ const (
 	typeJSON = "application/json"
 
 	headerType   = "Content-Type"
-	headerID     = "Content-ID" // not as net/textproto spells it
+	headerID     = "Content-ID" // net/textproto spells it otherwise
 	headerLength = "Content-Length"
 
-	// endSuffix after the id of a stream names the part that says how it ended.
+	// endSuffix after the id of a stream names the part that ends it.
 	endSuffix = ".end"
 )
 
-// ReplyWriter writes a reply of several parts: a message, then each stream, and
-// after a stream of which not all was known before a part that says the rest. The
-// boundary is random, so that no content can have it.
+// ReplyWriter writes a reply of several parts: a message, then each stream. A stream whose
+// declaration was incomplete is followed by a part that completes it. The boundary is random, so
+// that no content can contain it.
 type ReplyWriter struct {
 	parts *multipart.Writer
 }
 
-// NewReplyWriter begins a reply. Nothing is written before the message.
+// NewReplyWriter begins a reply. It writes nothing before the message.
 func NewReplyWriter(w io.Writer) *ReplyWriter { return &ReplyWriter{multipart.NewWriter(w)} }
 
 // ContentType is that of the whole reply.
@@ -44,8 +44,7 @@ func (w *ReplyWriter) Message(message []byte) error {
 	return w.json(textproto.MIMEHeader{}, message)
 }
 
-// Stream begins the part of a stream, and returns what its bytes are to be written
-// to.
+// Stream begins the part of a stream and returns the writer of its bytes.
 func (w *ReplyWriter) Stream(declared Ref, mimeType string) (io.Writer, error) {
 	header := textproto.MIMEHeader{headerType: {mimeType}, headerID: {"<" + declared.Stream.String() + ">"}}
 	if declared.Size >= 0 {
@@ -54,10 +53,10 @@ func (w *ReplyWriter) Stream(declared Ref, mimeType string) (io.Writer, error) {
 	return w.parts.CreatePart(header)
 }
 
-// errOpenEnd says that the end of a stream was told without knowing it.
+// errOpenEnd says that End was called without size or checksum.
 var errOpenEnd = errors.New("binary: internal error: the end of a stream needs its size and checksum")
 
-// End says what the stream before it has turned out to be.
+// End completes the declaration of the preceding stream.
 func (w *ReplyWriter) End(whole Ref) error {
 	if whole.Ends() {
 		return errOpenEnd
@@ -79,6 +78,6 @@ func (w *ReplyWriter) json(header textproto.MIMEHeader, message []byte) error {
 	return err
 }
 
-// Close writes the boundary that ends the reply. What failed before must not be
-// closed: without that boundary nobody takes the reply for whole.
+// Close writes the boundary that ends the reply. It must not be called after a failure: receivers
+// know by the missing boundary that the reply is incomplete.
 func (w *ReplyWriter) Close() error { return w.parts.Close() }

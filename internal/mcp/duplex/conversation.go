@@ -16,37 +16,34 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
-// requests is how many requests of a connection run at a time. The next one waits,
-// and what the client sends after it waits in the client. One whose reply was sent
-// does not count any more: its streams have a limit of their own.
+// requests is how many requests of a connection run at a time. The next one waits, and later input
+// waits in the client. A request whose reply was sent no longer counts: its streams have a limit of
+// their own.
 const requests = 16
 
-// ErrEnd says that the client sends nothing more, but reads on.
+// ErrEnd says that the client sends nothing more, but still reads.
 var ErrEnd = errors.New("the client sends nothing more")
 
 // Transport carries the messages of one client.
 type Transport interface {
-	// Read waits for the next message. An [*mcp.Error] is told to the client, and the
-	// next message is read. After [ErrEnd] what the client has asked for is answered;
-	// after any other error the connection is over.
+	// Read waits for the next message. An [*mcp.Error] is reported to the client, and the next
+	// message is read. After [ErrEnd] the requests in flight are answered; any other error ends the
+	// connection.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends what fill writes as one message, or nothing if that is nothing. It
-	// is not called again before it returned, nor after it failed: half a message
-	// cannot be followed by another.
+	// Write sends the output of fill as one message, or nothing if the output is empty. It is not
+	// called concurrently, nor after a failure: half a message cannot be followed by another.
 	Write(ctx context.Context, fill func(io.Writer) error) error
-	// Open makes a stream known whose message is about to be sent. cancel ends it
-	// early, and its cause is what the client is told.
+	// Open registers a stream whose message is about to be sent. cancel ends the stream early, and
+	// its cause is what the client is told.
 	Open(ref binary.Ref, cancel context.CancelCauseFunc) Stream
-	// Bare begins a stream of which nothing but the bytes is sent, right after the
-	// message that names it, and returns what they are to be written to. It is called as
-	// Write is, and so are the writes.
+	// Bare begins a stream of which only the bytes are sent, right after the message that names it,
+	// and returns the writer of the bytes. Bare and the writes are called under the rules of Write.
 	Bare(ctx context.Context, declared binary.Ref) (io.Writer, error)
-	// Fail ends the connection, for a bare stream broke: a client has no other way to
-	// see that.
+	// Fail ends the connection because a bare stream broke: the client has no other way to see
+	// that.
 	Fail(err error)
-	// Leave is called once all has been answered and nothing more is to be: neither
-	// Write follows nor does a message that Read returns mean anything. A Read that
-	// waits has to fail then.
+	// Leave is called once all requests have been answered and no more are accepted. Write is not
+	// called again, and messages from Read are ignored. A waiting Read has to fail then.
 	Leave()
 }
 
@@ -55,41 +52,41 @@ type Options struct {
 	Client *mcp.Connection
 	// Mode is how the transport carries streams.
 	Mode binary.Mode
-	// Stopping ends when the server is about to stop: the requests in flight are
-	// answered then, and what comes later is not.
+	// Stopping ends when the server is about to stop: the requests in flight are answered then, and
+	// later ones are not.
 	Stopping context.Context
-	// Beside runs until its context ends, which it does with the connection.
+	// Beside runs until its context ends with the connection.
 	Beside func(ctx context.Context)
 	Logger *slog.Logger
-	// Place and From are what the log says of the connection and its client.
+	// Place and From describe the connection and its client in the log.
 	Place slog.Attr
 	From  []slog.Attr
-	// Observer is told of each message that was handled, and of the end of the
-	// session; nil: nobody is. Transport and Origin are what it is told of where they
-	// came from, and Stages has it told what they spent their time on.
+	// Observer is told of each handled message, and of the end of the session; it may be nil. It
+	// gets Transport and Origin as the source of messages, and with Stages also what they spent
+	// their time on.
 	Observer  mcp.Observer
 	Transport string
 	Origin    mcp.Origin
 	Stages    bool
 }
 
-// Conversation is what is said over one connection.
+// Conversation serves one connection.
 type Conversation struct {
 	options   Options
 	client    *mcp.Connection
 	transport Transport
 
-	draining context.Context // Stopping, or the end of what the client sends
+	draining context.Context // Stopping, or the end of the client's input
 	drain    context.CancelFunc
-	end      context.CancelFunc // of the connection and all that runs for it
+	end      context.CancelFunc // of the connection and all its goroutines
 	helpers  *panics.Group
-	slots    chan struct{} // taken by requests that run
+	slots    chan struct{} // taken by running requests
 	stalls   atomic.Int64  // odd while the reader waits for a slot
 	turn     chan struct{} // held from the first to the last byte of a message
 	left     chan struct{} // closed when the connection has been left
 
 	mu       sync.Mutex
-	running  sync.WaitGroup // added to with mu held, and not once it stops
+	running  sync.WaitGroup // added to with mu held, and not after the stop
 	stopping bool
 }
 
@@ -105,13 +102,12 @@ func New(options Options, transport Transport) *Conversation {
 // Writing reports whether a message is being written.
 func (c *Conversation) Writing() bool { return len(c.turn) > 0 }
 
-// Stalls counts how often reading has begun and ended to wait for requests that
-// run: it is odd while it waits.
+// Stalls counts how often reading began and ceased to wait for running requests: it is odd while
+// reading waits.
 func (c *Conversation) Stalls() int64 { return c.stalls.Load() }
 
-// Serve reads until the connection ends, and returns when nothing runs for it any
-// more. The error is that of the last Read, or nil after [ErrEnd]; ctx ends all at
-// once.
+// Serve reads until the connection ends, and returns when none of its goroutines runs any more. The
+// error is that of the last Read, or nil after [ErrEnd]; the end of ctx ends everything at once.
 func (c *Conversation) Serve(ctx context.Context) error {
 	defer c.tellOfEnd(time.Now())
 	ctx, c.end = context.WithCancel(ctx)
@@ -130,7 +126,6 @@ func (c *Conversation) Serve(ctx context.Context) error {
 	return c.readAll(ctx)
 }
 
-// readAll has every message handled.
 func (c *Conversation) readAll(ctx context.Context) error {
 	for ctx.Err() == nil {
 		body, err := c.transport.Read(ctx)
@@ -155,7 +150,7 @@ func (c *Conversation) readAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// await takes a slot for the request that was read.
+// await takes a slot for a request.
 func (c *Conversation) await(ctx context.Context) bool {
 	select {
 	case c.slots <- struct{}{}:
@@ -172,8 +167,8 @@ func (c *Conversation) await(ctx context.Context) bool {
 	}
 }
 
-// enter counts a message that is about to be handled, unless the server stops:
-// what comes then has no reply, and the client hears why.
+// enter counts a message that is about to be handled, unless the server stops: later messages get
+// no reply, and the client is told why.
 func (c *Conversation) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,15 +178,15 @@ func (c *Conversation) enter() bool {
 	return !c.stopping
 }
 
-// stop has nothing more entered.
+// stop makes enter refuse all further messages.
 func (c *Conversation) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopping = true
 }
 
-// leave ends the connection once the server stops, or the client sends nothing
-// more, and all requests in flight have been answered.
+// leave ends the connection once the server stops, or the client sends nothing more, and all
+// requests in flight have been answered.
 func (c *Conversation) leave(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -201,7 +196,7 @@ func (c *Conversation) leave(ctx context.Context) {
 	c.stop()
 	c.running.Wait()
 	select {
-	case c.turn <- struct{}{}: // for ever
+	case c.turn <- struct{}{}: // held for ever
 		c.transport.Leave()
 		close(c.left)
 	case <-ctx.Done():
@@ -213,7 +208,7 @@ func (c *Conversation) write(ctx context.Context, message []byte) error {
 	return c.message(ctx, fill(message))
 }
 
-// fill writes a message that is known before.
+// fill returns a function that writes a given message.
 func fill(message []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(message)
@@ -221,22 +216,20 @@ func fill(message []byte) func(io.Writer) error {
 	}
 }
 
-// message sends what fill writes.
 func (c *Conversation) message(ctx context.Context, fill func(io.Writer) error) error {
 	return c.inTurn(ctx, func() error { return c.transport.Write(ctx, fill) })
 }
 
-// inTurn sends something once it is its turn. Who waits for a channel is served in
-// the order in which they came, so that who sends much cannot keep others waiting.
-// A failure ends the connection: ctx has to be that of it, and not of a request, for
-// what is sent by halves cannot be followed by anything.
+// inTurn sends something when it is its turn. Goroutines that wait for a channel are served in
+// order of arrival, so a busy sender cannot starve others. A failure ends the connection, since
+// nothing can follow half a message; so ctx has to be that of the connection and not of a request.
 func (c *Conversation) inTurn(ctx context.Context, send func() error) error {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	whole := false // not if it panics
+	whole := false // also after a panic
 	defer func() {
 		if !whole {
 			c.end()
@@ -244,7 +237,7 @@ func (c *Conversation) inTurn(ctx context.Context, send func() error) error {
 		<-c.turn
 	}()
 	if ctx.Err() != nil {
-		return ctx.Err() // who had the turn before may have failed
+		return ctx.Err() // the previous sender may have failed
 	}
 	err := send()
 	whole = err == nil

@@ -10,8 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// noticed logs a notification, which takes no time. What a client answers to the server
-// is none.
+// noticed logs a notification, which takes no time. Replies of the client are not logged.
 func (c *Conversation) noticed(ctx context.Context, message mcp.Message) {
 	if message.IsReply() {
 		return
@@ -19,7 +18,7 @@ func (c *Conversation) noticed(ctx context.Context, message mcp.Message) {
 	c.log(ctx, &mcp.Request{Message: message, Version: c.client.Protocol()}, mcp.OutcomeDone, 0, 0)
 }
 
-// refuse replies to a message that is not answered, and logs it.
+// refuse replies with a failure to a message that is not handled, and logs it.
 func (c *Conversation) refuse(ctx context.Context, request *mcp.Request, failure *mcp.Error) {
 	start := time.Now()
 	resources.AccountOf(ctx).Fail(mcp.Code(failure, request.Era))
@@ -27,7 +26,7 @@ func (c *Conversation) refuse(ctx context.Context, request *mcp.Request, failure
 	c.log(ctx, request, mcp.OutcomeError, length, time.Since(start))
 }
 
-// tellOfEnd has the observer know that the connection has ended, if it was a session.
+// tellOfEnd reports the end of the connection to the observer, if it was a session.
 func (c *Conversation) tellOfEnd(began time.Time) {
 	if version := c.client.Protocol(); version != "" && c.options.Observer != nil {
 		c.options.Observer.Session(mcp.Session{
@@ -36,7 +35,7 @@ func (c *Conversation) tellOfEnd(began time.Time) {
 	}
 }
 
-// log writes one line per message, and has the observer know what became of it.
+// log writes one line per message, and reports it to the observer.
 func (c *Conversation) log(
 	ctx context.Context, request *mcp.Request, outcome string, length int64, took time.Duration,
 ) {

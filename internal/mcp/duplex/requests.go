@@ -12,12 +12,12 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// take handles what was read. Only requests are left to other goroutines: what
-// follows an initialize or a notification may depend on it.
+// take handles a message. Only requests go to other goroutines: messages after an initialize or a
+// notification may depend on it.
 func (c *Conversation) take(ctx context.Context, body []byte) {
 	messages, batch, failure := mcp.ParseMessages(body)
 	if failure == nil && !batch && !messages[0].IsRequest() {
-		c.client.Notified(ctx, messages[0]) // what it cancels may have all the slots, or hold up the end
+		c.client.Notified(ctx, messages[0]) // the requests that it cancels may hold all slots, or delay the end
 		c.noticed(ctx, messages[0])
 		return
 	}
@@ -40,8 +40,7 @@ func (c *Conversation) take(ctx context.Context, body []byte) {
 	})
 }
 
-// begin waits until there is room for requests, starts them, and returns what is left
-// to do.
+// begin waits until there is room for requests, starts them, and returns the work that remains.
 func (c *Conversation) begin(ctx context.Context, messages []mcp.Message, batch bool) (rest func()) {
 	if !c.await(ctx) {
 		return nil
@@ -63,9 +62,8 @@ func (c *Conversation) begin(ctx context.Context, messages []mcp.Message, batch 
 	}
 }
 
-// single starts one request and returns what is left to do. A stream of
-// notifications lasts, and so does not keep its slot: their number has a limit
-// of its own.
+// single starts one request and returns the work that remains. A stream of notifications does not
+// keep its slot, since it lasts: the number of such streams has a limit of its own.
 func (c *Conversation) single(ctx context.Context, message mcp.Message, free func()) (work func()) {
 	ctx, _ = resources.WithAccount(ctx, c.options.Stages)
 	ctx, release := limits.WithKept(ctx)
@@ -98,9 +96,8 @@ func (c *Conversation) single(ctx context.Context, message mcp.Message, free fun
 	return work
 }
 
-// batch handles several messages. They are answered one after the other, so that
-// no more than one reply is in memory, and nothing else is written meanwhile.
-// Later versions than 2025-03-26 have no batches.
+// batch handles several messages. They are answered one after the other, so that only one reply is
+// in memory, and nothing else is written meanwhile. Versions after 2025-03-26 have no batches.
 func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work func()) {
 	admitted := make([]*mcp.Request, len(messages))
 	for i, message := range messages {
@@ -153,8 +150,8 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 	}
 }
 
-// reply answers a request and sends what its reply names. What waits for its client
-// then does not keep its slot.
+// reply answers a request and sends the streams that its reply names. A stream that waits for its
+// client does not keep the slot.
 func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mcp.Call, free func()) {
 	start := time.Now()
 	reply, outcome := c.answer(ctx, request, call)
@@ -164,7 +161,7 @@ func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mc
 		return
 	}
 	if reply.Attachments.Bare() {
-		call.End() // what follows cannot be cancelled
+		call.End() // the rest cannot be cancelled
 		defer c.close(nil, reply.Attachments)
 		sent, whole := c.sendBare(ctx, reply)
 		if length += sent; !whole {
@@ -189,7 +186,7 @@ func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mc
 	}
 }
 
-// answer runs a request. What panics is one request, not the server.
+// answer runs a request. A panic fails the request, not the server.
 func (c *Conversation) answer(
 	ctx context.Context, request *mcp.Request, call *mcp.Call,
 ) (reply mcp.Reply, outcome string) {

@@ -12,15 +12,14 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// Stream is how a [Transport] carries the bytes of one attachment. All but Credit
-// and Close send something, and are called as [Transport.Write] is: one at a time,
-// among messages and other streams as well, and not after a failure.
+// Stream carries the bytes of one attachment over a [Transport]. All methods but Credit and Close
+// send something and are called under the rules of [Transport.Write]: not concurrently with
+// messages and other streams, and not after a failure.
 type Stream interface {
-	// Credit waits until bytes may be sent, and takes some of them: at least 1, at
-	// most as many as are asked for, and no more than may be sent at once. Its error
-	// is what the client is told.
+	// Credit waits until bytes may be sent, and takes some of them: at least 1, at most as many as
+	// asked for, and no more than may be sent at once. Its error is reported to the client.
 	Credit(ctx context.Context, most int) (int, error)
-	// Data sends bytes. They are the caller's once it returned.
+	// Data sends bytes. It does not keep p.
 	Data(ctx context.Context, p []byte) error
 	// End says that all bytes were sent.
 	End(ctx context.Context, whole binary.Ref) error
@@ -30,16 +29,15 @@ type Stream interface {
 	Close()
 }
 
-// stream is one that a reply names.
+// stream is a stream that a reply names.
 type stream struct {
 	Stream
 	attachment *attachments.Attachment
-	ctx        context.Context // until it is cancelled
+	ctx        context.Context // ends when the stream is cancelled
 	cancel     context.CancelCauseFunc
 }
 
-// open makes the streams of a reply known: a client may answer as soon as it has the
-// message.
+// open registers the streams of a reply: a client may answer as soon as it has the message.
 func (c *Conversation) open(call *mcp.Call, list *attachments.List) []stream {
 	var streams []stream
 	for _, attachment := range list.All() {
@@ -59,8 +57,8 @@ func (c *Conversation) close(streams []stream, list *attachments.List) {
 	}
 }
 
-// carry sends the streams of a reply, each at the pace of its client. It returns how
-// many bytes they had, and whether all are whole.
+// carry sends the streams of a reply, each at the pace of its client. It returns their number of
+// bytes, and whether all are whole.
 func (c *Conversation) carry(ctx context.Context, call *mcp.Call, streams []stream) (sent int64, whole bool) {
 	var total, broken, over atomic.Int64
 	end := func() {
@@ -83,14 +81,13 @@ func (c *Conversation) carry(ctx context.Context, call *mcp.Call, streams []stre
 	return total.Load(), broken.Load() == 0
 }
 
-// send sends one stream, and how it ended, which end comes before. What panics is
-// one stream, not the server.
+// send sends one stream and its end; end is called before that. A panic fails the stream, not the
+// server.
 func (c *Conversation) send(ctx context.Context, s stream, end func()) (sent int64, err error) {
 	out := &pieces{conversation: c, connection: ctx, stream: s}
 	var whole binary.Ref
 	err = panics.Catch(func() (err error) {
-		// Archives are written in small pieces, and files in large ones, which are not
-		// copied.
+		// Archives are written in small pieces; the large pieces of files are not copied.
 		buffered := bufio.NewWriterSize(out, binary.MaxFrameData)
 		if whole, err = s.attachment.WriteTo(s.ctx, buffered); err != nil {
 			return err
@@ -98,7 +95,7 @@ func (c *Conversation) send(ctx context.Context, s stream, end func()) (sent int
 		return buffered.Flush()
 	})
 	if cause := context.Cause(s.ctx); err != nil && cause != nil {
-		err = cause // whatever it has led to
+		err = cause // whatever error it has caused
 	}
 	end()
 	if err == nil {
@@ -109,9 +106,9 @@ func (c *Conversation) send(ctx context.Context, s stream, end func()) (sent int
 	return out.sent, err
 }
 
-// sendBare sends a reply and the bytes of its streams in one turn: a client that knows
-// the RFC alone finds a stream by its place after the message. It returns how many bytes
-// the whole streams had, and whether all are whole.
+// sendBare sends a reply and the bytes of its streams in one turn: a client that knows only the RFC
+// finds a stream by its place after the message. It returns the number of bytes of the whole
+// streams, and whether all are whole.
 func (c *Conversation) sendBare(ctx context.Context, reply mcp.Reply) (sent int64, whole bool) {
 	defer resources.AccountOf(ctx).Stage("send")()
 	err := c.inTurn(ctx, func() error {
@@ -131,7 +128,7 @@ func (c *Conversation) sendBare(ctx context.Context, reply mcp.Reply) (sent int6
 	return sent, err == nil
 }
 
-// writeBare writes one stream. What panics is that stream, not the server.
+// writeBare writes one stream. A panic fails the stream, not the server.
 func (c *Conversation) writeBare(ctx context.Context, attachment *attachments.Attachment) error {
 	out, err := c.transport.Bare(ctx, attachment.Ref)
 	if err != nil {
@@ -146,8 +143,7 @@ func (c *Conversation) writeBare(ctx context.Context, attachment *attachments.At
 	})
 }
 
-// pieces sends what is written to it, piece by piece, each of which waits for its
-// turn.
+// pieces sends its input piece by piece, each in its turn.
 type pieces struct {
 	conversation *Conversation
 	connection   context.Context

@@ -15,15 +15,15 @@ import (
 type chunks struct {
 	pipes    *pipes
 	declared binary.Ref
-	buffer   []byte // of the chunk that is sent
+	buffer   []byte // of the chunk being sent
 }
 
-// Open implements [duplex.Transport]. A client can cancel the request alone.
+// Open implements [duplex.Transport]. A client can only cancel the request.
 func (p *pipes) Open(ref binary.Ref, _ context.CancelCauseFunc) duplex.Stream {
 	return &chunks{pipes: p, declared: ref}
 }
 
-// Credit implements [duplex.Stream]: the pipe is what holds up who writes too much.
+// Credit implements [duplex.Stream]: the pipe itself slows a fast sender down.
 func (c *chunks) Credit(ctx context.Context, most int) (int, error) {
 	return min(most, binary.MaxChunkData), ctx.Err()
 }
@@ -53,14 +53,13 @@ func (c *chunks) Abort(ctx context.Context, words string) error {
 // Close implements [duplex.Stream].
 func (c *chunks) Close() {}
 
-// put writes a chunk.
 func (c *chunks) put(ctx context.Context, chunk binary.Chunk) error {
 	c.buffer = chunk.Append(c.buffer[:0])
 	return c.pipes.put(ctx, c.buffer)
 }
 
-// put writes bytes between two messages. When ctx ends meanwhile they may still be
-// read, and so they must not be changed then: nothing else follows.
+// put writes bytes between two messages. If ctx ends meanwhile, the abandoned write may still read
+// b, which must then not be changed: nothing else follows.
 func (p *pipes) put(ctx context.Context, b []byte) error {
 	_, err := wait(ctx, func() (int, error) { return p.out.Write(b) })
 	return p.endIf(ctx, err)
@@ -74,7 +73,7 @@ func (p *pipes) Bare(ctx context.Context, declared binary.Ref) (io.Writer, error
 // Fail implements [duplex.Transport].
 func (p *pipes) Fail(err error) { p.end(fmt.Errorf("a stream broke in the middle: %w", err)) }
 
-// bareBytes writes the bytes of a stream as they are.
+// bareBytes writes the bytes of a stream without framing.
 type bareBytes struct {
 	ctx    context.Context
 	pipes  *pipes

@@ -3,9 +3,8 @@
 //
 // # Promises
 //
-// What is written are lines that have one JSON text each, and nothing else until the
-// client asks for bytes: then there are chunks of them between the lines. A message
-// that is too long is refused, and the next is read as ever. After the end
-// of the input, and once the context ends, the requests in flight are answered
-// first, for a bounded time.
+// The output consists of lines with one JSON value each, and nothing else until the client asks for
+// bytes: then chunks stand between the lines. A message that is too long is refused, and reading
+// continues with the next. After the end of the input, or of the context, the requests in flight
+// are answered first, for a bounded time.
 package stdio

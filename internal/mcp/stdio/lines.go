@@ -7,19 +7,17 @@ import (
 	"io"
 )
 
-// errLong says that a line was longer than a message may be. What follows it can
-// be read.
+// errLong says that a line was longer than a message may be. Later lines can be read.
 var errLong = errors.New("the line is too long")
 
-// lines reads a stream line by line, of which it never holds more than one.
+// lines reads a stream line by line, and never holds more than one line.
 type lines struct {
 	source *bufio.Reader
 	most   int // bytes of a line, without its end
 }
 
-// next returns the next line that has something on it, without its end: LF, CR LF
-// or the end of the stream. It fails with [errLong], with [io.EOF] once there are no
-// more lines, or as the stream does.
+// next returns the next non-empty line, without its end: LF, CR LF or the end of the stream. It
+// fails with [errLong], with [io.EOF] after the last line, or with the error of the stream.
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.line()
@@ -29,8 +27,8 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// line returns a line, which may be empty. The last may lack its end: it is whole
-// all the same, or no JSON.
+// line returns a line, which may be empty. The last line may lack its end: it is complete
+// nevertheless, or no JSON.
 func (l *lines) line() (line []byte, err error) {
 	long := false
 	for {

@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	// maxMessageBytes is as much as over the other transports. MCP's requests are a
-	// few hundred bytes.
+	// maxMessageBytes is the limit of the other transports. MCP's requests are a few hundred bytes.
 	maxMessageBytes = 1 << 20
-	// bufferBytes is what a pipe of Linux holds.
+	// bufferBytes is the capacity of a pipe in Linux.
 	bufferBytes = 64 << 10
-	// defaultDrain is long enough for a slow answer. Clients that want the process to
-	// end sooner send SIGTERM.
+	// defaultDrain is long enough for a slow answer. Clients that want the process to end sooner
+	// send SIGTERM.
 	defaultDrain = 30 * time.Second
-	// transport is its name in the log, and for observers.
+	// transport is the name in the log, and for observers.
 	transport = "stdio"
 )
 
@@ -35,21 +34,20 @@ const (
 type Options struct {
 	// MCP answers messages.
 	MCP *mcp.Server
-	// In and Out are the client's. When a Read or Write of them cannot go on, it is
-	// left alone once Serve has to return: close both, or end the process.
+	// In and Out are the client's. A Read or Write that blocks is abandoned once Serve has to
+	// return: close both, or end the process.
 	In  io.Reader
 	Out io.Writer
-	// Drain is how long requests may take after the end of the input, or once the
-	// context has ended; 0 means 30 s.
+	// Drain is how long requests may take after the end of the input, or of the context; 0 means 30
+	// s.
 	Drain time.Duration
-	// Observer is told of messages; nil: nobody is. Stages has it told what they spent
-	// their time on.
+	// Observer is told of messages; it may be nil. With Stages it also gets what they spent their
+	// time on.
 	Observer mcp.Observer
 	Stages   bool
 	Logger   *slog.Logger
 }
 
-// Why a client is not served any more.
 var (
 	errLeft = errors.New("all has been answered")
 	errGone = errors.New("the client reads no more")
@@ -58,9 +56,8 @@ var (
 // ErrCutOff says that requests were in flight when the time was up.
 var ErrCutOff = errors.New("requests were cut off")
 
-// Serve answers a client until its input ends, it reads no more, or ctx ends. The
-// requests in flight are answered before. It fails when one was not, or when a
-// stream breaks.
+// Serve answers a client until its input ends, it reads no more, or ctx ends, and first answers the
+// requests in flight. It fails when it could not answer one, or when a stream breaks.
 func Serve(ctx context.Context, options Options) error {
 	options.Drain = cmp.Or(options.Drain, defaultDrain)
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
@@ -96,14 +93,14 @@ type pipes struct {
 	out     io.Writer
 	buffer  *bufio.Writer
 	drain   time.Duration
-	running context.Context // until nobody is served any more
+	running context.Context // until the client is no longer served
 	end     context.CancelCauseFunc
 
 	hurried atomic.Bool
 }
 
-// hurry bounds how long what is in flight may take. A client whose input has ended
-// and who sends a signal as well wants no more answers.
+// hurry bounds how long the requests in flight may take. A client that closes its input and sends a
+// signal as well wants no more answers.
 func (p *pipes) hurry() {
 	if !p.hurried.CompareAndSwap(false, true) {
 		p.end(ErrCutOff)
@@ -136,7 +133,7 @@ func (p *pipes) Write(ctx context.Context, fill func(io.Writer) error) error {
 	p.buffer.Reset(line)
 	err := fill(p.buffer)
 	if err == nil && (p.buffer.Buffered() > 0 || line.begun) {
-		_ = p.buffer.WriteByte('\n') // an error stays for Flush
+		_ = p.buffer.WriteByte('\n') // Flush returns the error again
 		err = p.buffer.Flush()
 	}
 	return p.endIf(ctx, err)
@@ -169,8 +166,8 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 	return wait(w.ctx, func() (int, error) { return w.out.Write(b) })
 }
 
-// wait returns what a function returns that nothing can interrupt, or fails when
-// ctx ends first. The function is then left alone; nothing of what it does is used.
+// wait returns the result of a function that cannot be interrupted, or fails when ctx ends first.
+// The function is then abandoned, and its result is not used.
 func wait[T any](ctx context.Context, function func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

@@ -4,5 +4,5 @@ package stamp
 
 import "io/fs"
 
-// inode is 0 where files have none that is easily had.
+// inode is 0 on systems without a simple inode number.
 func inode(fs.FileInfo) uint64 { return 0 }

@@ -1,4 +1,4 @@
-// Package stamp tells whether files may have changed without reading them.
+// Package stamp detects that files may have changed, without reading them.
 package stamp
 
 import (
@@ -11,49 +11,46 @@ import (
 	"path/filepath"
 )
 
-// maxRefFolders bounds the folders of one repository that a stamp names.
-// Mirrors of large hosts have one per pull request; the kernel gives a user some
-// ten thousand watches.
+// maxRefFolders bounds the folders of one repository that a stamp names. Mirrors of large hosts
+// have one per pull request; the kernel gives a user some ten thousand watches.
 const maxRefFolders = 256
 
-// Refs tells whether the files that hold a repository's refs may have been
-// touched: it differs when one was written, replaced or removed. None is read,
-// only looked at.
+// Refs is a stamp of the files that hold a repository's refs: it changes when one was written,
+// replaced or removed. No file is read.
 type Refs struct {
-	// Sum is to be compared only.
+	// Sum is only for comparison.
 	Sum [sha256.Size]byte
-	// Folders are paths of the host: whoever is told of what happens in them
-	// need not look. They are for the kernel, and never shown to anybody.
+	// Folders are paths of the host. A watcher of these folders needs no polling. They are for the
+	// kernel, and must never be shown to clients.
 	Folders []string
 	// Partial says that there are more folders.
 	Partial bool
 }
 
-// beside are the files beside refs that a stamp covers: those that decide what
-// refs there are, and the description.
+// beside are the files beside refs that a stamp covers: those that decide which refs exist, and the
+// description.
 var beside = []string{"HEAD", "packed-refs", "description"}
 
-// OfRefs looks at the files that hold the refs of the repository in a folder. What
-// cannot be looked at is part of the stamp as well, so that it differs once it can.
-// list returns what is in a folder, by name.
+// OfRefs computes the stamp of the refs of the repository in a folder. A file that cannot be
+// examined is also part of the stamp, so that it changes once the file can be. list returns the
+// entries of a folder, by name.
 func OfRefs(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, error)) Refs {
 	w := walk{root: root, dir: dir, list: list, sum: sha256.New()}
 	w.folder("")
 	w.files(beside)
-	// Branches and tags first: they are what is watched when there are more
-	// folders than may be.
+	// Branches and tags come first: they are watched if there are more folders than allowed.
 	w.below("refs", func(name string) bool { return name != "refs/heads" && name != "refs/tags" })
 	w.stamp.Sum = [sha256.Size]byte(w.sum.Sum(nil))
 	return w.stamp
 }
 
-// besideObjects are the files and folders that decide how objects are read. The
-// folder of objects itself shows which of those for loose ones were touched.
+// besideObjects are the files and folders that decide how objects are read. The folder of objects
+// itself shows which folders of loose objects were touched.
 var besideObjects = []string{"objects", "objects/info", "objects/info/commit-graphs", "objects/pack"}
 
-// OfAll differs whenever Refs does, and when a pack, an index, a commit-graph, the
-// list of alternates or the configuration was touched, or a loose object came or
-// went. What is in alternates is not looked at.
+// OfAll changes whenever Refs does, and when a pack, an index, a commit-graph, the list of
+// alternates or the configuration was touched, or a loose object was added or removed. It ignores
+// the contents of alternates.
 func OfAll(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, error)) [sha256.Size]byte {
 	refs := OfRefs(root, dir, list)
 	w := walk{root: root, dir: dir, list: list, sum: sha256.New()}
@@ -80,7 +77,7 @@ type walk struct {
 	stamp Refs
 }
 
-// folder notes one to be watched.
+// folder adds a folder that is to be watched.
 func (w *walk) folder(name string) {
 	if len(w.stamp.Folders) == maxRefFolders {
 		w.stamp.Partial = true
@@ -97,8 +94,8 @@ func (w *walk) files(names []string) {
 	}
 }
 
-// entry adds what tells a file from the one that was there before: git replaces files,
-// so that their inodes differ even when size and time do not.
+// entry adds what distinguishes a file from its predecessor: git replaces files, so their inodes
+// differ even if size and time do not.
 func (w *walk) entry(name string, info fs.FileInfo, err error) {
 	if err != nil {
 		_, _ = fmt.Fprintf(w.sum, "%s %v\n", name, err)
@@ -108,8 +105,7 @@ func (w *walk) entry(name string, info fs.FileInfo, err error) {
 		inode(info))
 }
 
-// below goes through a folder below refs; those for which later is true come
-// after the others.
+// below walks a folder below refs; folders for which later is true come after the others.
 func (w *walk) below(dir string, later func(name string) bool) {
 	entries, err := w.list(path.Join(w.dir, dir))
 	if err != nil {

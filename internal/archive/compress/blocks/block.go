@@ -2,24 +2,24 @@ package blocks
 
 import "github.com/repomcp/repomcp/internal/base/workers"
 
-// block is the memory of one block's history and input.
+// block is the memory for one block's history and input.
 type block struct {
 	memory  []byte // the history ends where the input begins
 	history int    // bytes before the input
-	input   int    // bytes of it
-	size    int    // of the input, when full
+	input   int    // bytes of input
+	size    int    // of a full input
 
 	lentTo *account
-	shared bool // it is beyond the stream's own
+	shared bool // the stream's own blocks are used up
 }
 
-// reset makes the block the one with that number, after the bytes of history.
+// reset prepares the block for a number, with history before it.
 func (b *block) reset(f *Format, number int, history []byte) {
 	b.history, b.input, b.size = len(history), 0, f.Size(number)
 	copy(b.memory[f.History-len(history):], history)
 }
 
-// fill takes what it can of p.
+// fill copies as much of p as fits, and returns how much.
 func (b *block) fill(f *Format, p []byte) int {
 	n := copy(b.memory[f.History+b.input:f.History+b.size], p)
 	b.input += n
@@ -34,19 +34,18 @@ func (b *block) tail(f *Format) []byte {
 	return b.memory[max(f.History-b.history, end-f.History):end]
 }
 
-// job is a block on its way through a worker, and what became of it on its way to the
-// destination.
+// job is a block on its way through a worker, and its output on its way to the destination.
 type job struct {
 	pool    *Pool
 	encoder Encoder
 	number  int
-	block   *block // nil once the worker is done with it
+	block   *block // nil once the worker has encoded it
 
-	output []byte // what comes before it has Format.Front bytes of room in it
+	output []byte // there are Format.Front free bytes before it
 	err    error
 
-	// done receives one value when output or err is set. Its room for one
-	// keeps the worker from ever waiting for the stream.
+	// done receives one value when output or err is set. Its capacity of one keeps the worker from
+	// ever waiting for the stream.
 	done chan struct{}
 }
 
@@ -54,8 +53,8 @@ func newJob(p *Pool) *job {
 	return &job{pool: p, output: make([]byte, p.format.Front), done: make(chan struct{}, 1)}
 }
 
-// Run encodes the block; it is its [workers.Task]. The block is given back here, and
-// not when its output was written: slow readers would keep all of them.
+// Run encodes the block; it implements [workers.Task]. The block is returned here, and not when its
+// output was written: otherwise slow readers would keep all blocks.
 func (j *job) Run(w *workers.Worker) {
 	f, b := j.pool.format, j.block
 	encoded, err := j.encoder.Encode(w, j.number, b.memory[f.History-b.history:f.History],
@@ -65,8 +64,8 @@ func (j *job) Run(w *workers.Worker) {
 	j.done <- struct{}{}
 }
 
-// room is the front of an output of that length. One that would leave much of its memory
-// unused gets other memory: there may be as many as there are slow readers.
+// room returns the buffer for an output of that length, with the front. A buffer that would stay
+// mostly unused is replaced: there may be as many buffers as slow readers.
 func (j *job) room(length int) []byte {
 	front := j.pool.format.Front
 	if cap(j.output) < length || cap(j.output) > 2*length {
@@ -75,7 +74,7 @@ func (j *job) room(length int) []byte {
 	return j.output[:front]
 }
 
-// giveBack returns the block that no worker has any more.
+// giveBack returns a block that no worker uses any more.
 func (j *job) giveBack() {
 	if j.block != nil {
 		j.pool.stock.put(j.block)
@@ -83,5 +82,5 @@ func (j *job) giveBack() {
 	}
 }
 
-// finished says, without waiting, whether the worker is done with the block.
+// finished reports, without waiting, whether the worker has encoded the block.
 func (j *job) finished() bool { return len(j.done) > 0 }

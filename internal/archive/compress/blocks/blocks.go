@@ -1,10 +1,8 @@
-// Package blocks compresses one stream on many processors: it cuts the input
-// into blocks at fixed positions, has workers encode them independently, and
-// writes the results in order.
+// Package blocks compresses one stream on many processors: it cuts the input into blocks at fixed
+// positions, lets workers encode them independently, and writes the results in order.
 //
-// It is what the packages gzip, zstd and xz beside it have in common. Each says with
-// a [Format] how its blocks are cut and joined, and with an [Encoder] what
-// becomes of one:
+// It is the common part of the packages gzip, zstd and xz. Each describes with a [Format] how its
+// blocks are cut and joined, and encodes them with an [Encoder]:
 //
 //	pool := blocks.New(sched, format, shared)       // one for the process
 //
@@ -14,23 +12,20 @@
 //	err = s.Close()                                 // the trailer is written here, or never
 //
 // Promises:
-//   - The output is header, what the encoder makes of each block, and trailer. As
-//     long as the encoder is a function of its arguments, the number of
-//     processors and workers, the sizes of the writes, the time and other
-//     streams have no part in it.
-//   - A stream that failed, was cancelled or was aborted has neither its trailer
-//     nor the last [Format.Withheld] bytes of its last block.
-//   - The output is written by the goroutine that calls Write and Close: the
-//     package starts none, and after Close or Abort no worker touches the
-//     stream. Workers never wait for a destination.
+//   - The output is the header, the encoder's output for each block, and the trailer. As long as
+//     the encoder is a function of its arguments, the output does not depend on the number of
+//     processors and workers, the sizes of the writes, time or other streams.
+//   - A stream that failed, was cancelled or was aborted has neither its trailer nor the last
+//     [Format.Withheld] bytes of its last block.
+//   - The output is written by the goroutine that calls Write and Close: the package starts none,
+//     and after Close or Abort no worker uses the stream. Workers never wait for a destination.
 //   - A stream in its steady state allocates nothing.
 //
-// Limits: a stream holds at most [Format.Own] blocks, and more only from a stock
-// that all streams of the Pool share; besides, what becomes of so many until it is
-// written. Where a pool is bounded, streams wait for blocks, but never for the
-// destination of another. A destination that blocks for ever blocks
-// Write for ever, for which the destination needs a deadline of its own; the
-// context is looked at between the writes to it.
+// Limits: a stream holds at most [Format.Own] blocks, and more only from a stock that all streams
+// of the Pool share; in addition it holds the unwritten output of as many. If a pool is bounded,
+// streams wait for blocks, but never for the destination of another stream. A destination that
+// blocks for ever blocks Write for ever, so it needs a deadline of its own; the context is checked
+// between the writes to it.
 package blocks
 
 import (
@@ -45,75 +40,73 @@ import (
 // ErrClosed is returned by Write after Close or Abort.
 var ErrClosed = errors.New("stream closed")
 
-// Encoder is what a stream does with its blocks.
+// Encoder encodes the blocks of a stream.
 type Encoder interface {
-	// Encode returns what becomes of data, the block with that number, which
-	// follows the bytes of history. It runs on a worker, at the same time as
-	// the stream's other blocks on others; what it needs belongs to the worker.
-	// It may not keep its arguments. The result is read before the worker's
+	// Encode returns the encoded form of data, the block with that number, which follows the bytes
+	// of history. It runs on a worker, concurrently with other blocks of the stream; its state
+	// belongs to the worker. It must not keep its arguments. The result is read before the worker's
 	// next task.
 	Encode(w *workers.Worker, number int, history, data []byte) ([]byte, error)
 }
 
-// Format is what all streams of a Pool have in common.
+// Format is the common description of all streams of a Pool.
 type Format struct {
-	// Name is put before errors.
+	// Name precedes error messages.
 	Name string
 
-	// Own is the number of blocks that every stream may hold however many
-	// streams there are, at least one; where the pool is bounded when it is its turn.
+	// Own is the number of blocks, at least one, that every stream may hold however many streams
+	// there are; in a bounded pool it first waits for its turn.
 	Own int
 
-	// Size returns the input of the block with that number, from 1 to Largest.
-	// It depends on the number only, or the output would depend on more.
+	// Size returns the input length of the block with that number, from 1 to Largest. It must
+	// depend only on the number, as the output depends on it.
 	Size    func(number int) int
 	Largest int
 
-	// History is how many of the bytes before a block its encoder gets, or all
-	// there are if there are fewer.
+	// History is how many of the bytes before a block its encoder gets, or fewer if there are
+	// fewer.
 	History int
 
-	// Front is room for what is written in one piece with a block's output before it: the
-	// header or what was withheld, the longer of the two.
+	// Front is the space before a block's output for bytes that are written together with it: the
+	// header or the withheld bytes, the longer of the two.
 	Front int
 
-	// Withheld is how many bytes at the end of a block wait until the next one is
-	// there or the stream is complete. It is for formats in which the end of
-	// any block could be that of the stream.
+	// Withheld is how many bytes at the end of a block wait until the next one is there or the
+	// stream is complete. It is for formats in which the stream could end after any block.
 	Withheld int
 
-	// Empty is the stream without input, for formats whose blocks are files of their
-	// own that may be put one after another: nothing would be no file.
+	// Empty is the stream without input, for formats whose blocks are concatenated files: an empty
+	// output would be no file.
 	Empty string
 }
 
-// Pool is what all streams of a format have in common: the workers and the
-// memory of the blocks. Its methods are safe for concurrent use. It needs no
-// closing; the scheduler does, after the last stream.
+// Pool is the shared part of all streams of a format: the workers and the memory of the blocks. Its
+// methods are safe for concurrent use. It needs no closing; the scheduler does, after the last
+// stream.
 type Pool struct {
 	sched  *workers.Scheduler
 	format *Format
 	stock  *stock
 }
 
-// New returns a pool on the workers of sched, whose streams may hold so many
-// blocks in all beyond their own. They let a single stream occupy all workers
-// without giving each of fifty as much memory.
+// New returns a pool on the workers of sched, whose streams together may hold shared blocks beyond
+// their own. With these a single stream can occupy all workers, although fifty streams do not get
+// as much memory each.
 func New(sched *workers.Scheduler, format Format, shared int) *Pool {
 	return &Pool{sched: sched, format: &format, stock: newStock(&format, max(shared, 0))}
 }
 
-// Bounded has the pool lend so many blocks at a time at most, however many streams there
-// are: a stream that has none waits for its turn. Call it before the first stream.
+// Bounded limits the blocks that are lent at a time, however many streams there are: a stream
+// without a block waits for its turn. Call it before the first stream.
 func (p *Pool) Bounded(most int) *Pool {
 	p.stock.most = max(most, p.format.Own+p.stock.shared)
 	return p
 }
 
-// Open starts a stream to dst. The header, of at most Format.Front bytes, is
-// written with the first block, or with the trailer if there is none. The trailer is
-// asked for when all else is written; nil is none. A cancelled context ends the stream
-// with the context's cause, within the time that one block and one write to dst take.
+// Open starts a stream to dst. The header, of at most Format.Front bytes, is written with the first
+// block, or with the trailer if there is none. trailer is called after everything else was written,
+// and may be nil. A cancelled context ends the stream with the context's cause, within the time of
+// one block and one write to dst.
 func (p *Pool) Open(
 	ctx context.Context, dst io.Writer, encoder Encoder, header []byte, trailer func() []byte,
 ) *Stream {
@@ -125,10 +118,9 @@ func (p *Pool) Open(
 	}
 }
 
-// DoubledSize is the input of the block with a number where each is twice the one
-// before, up to the largest: the first byte leaves early, and a short stream still
-// occupies several workers. It depends on the position only and never on time, so
-// that the output does too.
+// DoubledSize is the input length of a block if each is twice as long as the previous one, up to
+// the largest: the first byte leaves early, and a short stream still occupies several workers. It
+// depends only on the position and never on time, so the output does too.
 func DoubledSize(first, largest, number int) int {
 	for ; number > 0 && first < largest; number-- {
 		first *= 2

@@ -8,52 +8,51 @@ import (
 
 // stock lends blocks to streams and keeps them for the next.
 //
-// A stream gets its own Format.Own at any time, unless there is a bound for all. Then a
-// stream without a block waits for its turn, and the streams of one client leave a block for
-// other clients: otherwise these would wait behind all of its streams. A stream never waits
-// for the destination of another, since a block is back as soon as it was encoded. Whether
-// a stream gets one of the shared ones, or more than one where there is a bound, is decided
-// at once.
+// A stream gets its own Format.Own blocks at any time, unless the pool is bounded. Then a stream
+// without a block waits for its turn, and the streams of one client leave a block for other
+// clients, which would otherwise wait behind all of its streams. A stream never waits for the
+// destination of another, since a block is returned as soon as it was encoded. Requests for shared
+// blocks, or for more than one block of a bounded pool, are decided at once.
 type stock struct {
 	format *Format
-	most   int // that are lent at a time; 0: as many as streams have of their own
+	most   int // lent at a time; 0: as many as streams have of their own
 
 	mu      sync.Mutex
 	free    []*block
 	jobs    []*job // without blocks
 	waiting []*waiter
-	clients map[string]int // how many blocks are lent to each
+	clients map[string]int // number of blocks lent to each
 	lent    int
 	streams int
-	shared  int // how many there are
-	spare   int // how many of them are not lent
+	shared  int // number of shared blocks
+	spare   int // number of shared blocks that are not lent
 }
 
-// account is what a stream has of the stock; guarded by its lock.
+// account is a stream's part of the stock; guarded by its lock.
 type account struct {
-	client    string // that the stream is for
+	client    string // of the stream
 	own, held int
 }
 
 // waiter is a stream that waits for its first block.
 type waiter struct {
 	account *account
-	block   chan *block // has room for it
+	block   chan *block // with a capacity of one
 }
 
 func newStock(f *Format, shared int) *stock {
 	return &stock{format: f, shared: shared, spare: shared, clients: make(map[string]int)}
 }
 
-// join counts a stream in, for which its own blocks are set aside.
+// join adds a stream, for which its own blocks are set aside.
 func (s *stock) join() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams++
 }
 
-// leave counts a stream out that has given its blocks back. What one stream
-// alone can use is kept; the rest is garbage.
+// leave removes a stream that has returned its blocks. As many blocks as one stream can use are
+// kept; the rest is garbage.
 func (s *stock) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +65,7 @@ func (s *stock) leave() {
 	s.jobs = trim(s.jobs, s.format.Own+s.shared)
 }
 
-// trim drops what is beyond so many.
+// trim drops the elements beyond most.
 func trim[T any](list []*T, most int) []*T {
 	if len(list) > max(most, 0) {
 		clear(list[max(most, 0):])
@@ -75,8 +74,8 @@ func trim[T any](list []*T, most int) []*T {
 	return list
 }
 
-// take lends a block. It returns nil if the stream has blocks that it can go on with
-// and there is none to spare, and waits if it has none.
+// take lends a block. If none is available, it returns nil to a stream with blocks, and makes a
+// stream without blocks wait.
 func (s *stock) take(ctx context.Context, a *account) (*block, error) {
 	b, w := s.reserve(a)
 	switch {
@@ -88,8 +87,8 @@ func (s *stock) take(ctx context.Context, a *account) (*block, error) {
 	return b, nil
 }
 
-// reserve counts a block as lent: a free one, or one that has no memory yet. Or else it
-// has the stream wait, or is nothing.
+// reserve counts a block as lent: a free one, or one without memory yet. Otherwise it returns a
+// waiter if the stream has to wait, or nothing.
 func (s *stock) reserve(a *account) (*block, *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,11 +115,11 @@ func (s *stock) reserve(a *account) (*block, *waiter) {
 	return b, nil
 }
 
-// mayHave reports whether a stream's client may have one more block of a bounded number: the
-// last one is for another client. The caller holds mu.
+// mayHave reports whether a stream's client may have another block of a bounded pool: the last one
+// is for another client. The caller holds mu.
 func (s *stock) mayHave(a *account) bool { return s.clients[a.client] < max(s.most-1, 1) }
 
-// lend notes who has a block. The caller holds mu.
+// lend records the borrower of a block. The caller holds mu.
 func (s *stock) lend(b *block, a *account) {
 	b.lentTo, b.shared = a, a.own >= s.format.Own
 	a.held++
@@ -132,7 +131,7 @@ func (s *stock) lend(b *block, a *account) {
 	}
 }
 
-// await waits for a turn.
+// await waits for a block.
 func (s *stock) await(ctx context.Context, w *waiter) (*block, error) {
 	select {
 	case b := <-w.block:
@@ -148,8 +147,8 @@ func (s *stock) await(ctx context.Context, w *waiter) (*block, error) {
 	return nil, context.Cause(ctx)
 }
 
-// put takes a block back, and gives it to the stream whose client has fewest. Of several
-// streams the one gets it that has waited longest.
+// put takes a block back, and gives it to the stream whose client has fewest, among several to the
+// one that has waited longest.
 func (s *stock) put(b *block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +172,8 @@ func (s *stock) put(b *block) {
 	s.free = append(s.free, b)
 }
 
-// next takes the first waiter whose client has fewest blocks, or returns nil if none may have
-// one. The caller holds mu.
+// next removes the first waiter whose client has fewest blocks, or returns nil if no client may
+// have one. The caller holds mu.
 func (s *stock) next() (next *waiter) {
 	for _, w := range s.waiting {
 		if s.mayHave(w.account) && (next == nil || s.clients[w.account.client] < s.clients[next.account.client]) {
@@ -194,7 +193,7 @@ func (s *stock) forget(w *waiter) bool {
 	return at >= 0
 }
 
-// job returns one for a block.
+// job returns a job for a block.
 func (p *Pool) job(encoder Encoder, number int, b *block) *job {
 	s := p.stock
 	s.mu.Lock()

@@ -8,11 +8,11 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
-// Stream compresses what is written to it. It must be closed or aborted, and is
-// for one goroutine at a time; to end it from another, cancel its context.
+// Stream compresses the bytes that are written to it. It must be closed or aborted, and is for one
+// goroutine at a time; to end it from another, cancel its context.
 //
-// The first error stays: the stream's blocks are given back at once, and Write
-// and Close return the error from then on.
+// The first error is kept: the stream's blocks are returned at once, and Write and Close return the
+// error from then on.
 type Stream struct {
 	ctx     context.Context
 	dst     io.Writer
@@ -23,22 +23,21 @@ type Stream struct {
 
 	blocks  account
 	current *block // being filled, or nil
-	window  []*job // with the workers, or finished, in the order of the stream
+	window  []*job // with the workers, or finished, in stream order
 	number  int    // of the next block
-	history []byte // the last bytes of the input before it
-	pending []byte // goes before the next output: the header, or what is withheld
+	history []byte // the last input bytes before it
+	pending []byte // precedes the next output: the header, or withheld bytes
 
-	err    error // why Write refuses; ErrClosed after a successful Close
+	err    error // of Write; ErrClosed after a successful Close
 	result error // of Close
-	ended  bool  // queue and blocks have been given back
+	ended  bool  // queue and blocks were released
 }
 
-// Write takes p, hands full blocks to the workers, and writes to the
-// destination what they have finished. It waits for workers only if the stream
-// holds as many blocks as it may.
+// Write takes p, passes full blocks to the workers, and writes their finished output to the
+// destination. It waits for workers only if the stream holds as many blocks as it may.
 //
-// Nothing is written between calls. A source that is about to wait for long can
-// write nothing, an empty p, to bring out what is finished.
+// Nothing is written between calls. A source that is about to wait for long can write an empty p to
+// flush finished output.
 func (s *Stream) Write(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
@@ -56,9 +55,9 @@ func (s *Stream) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	// A block is written as soon as it is finished, not when the next is
-	// needed: the source may be slow. But where others wait for blocks, a slow
-	// reader must not keep the one that is being filled.
+	// A block is written as soon as it is finished, not when the next is needed: the source may be
+	// slow. But if others wait for blocks, a slow reader must not keep the one that is being
+	// filled.
 	if s.current == nil || taken == 0 || s.pool.stock.most == 0 {
 		if err := s.drainFinished(); err != nil {
 			return taken, s.fail(err)
@@ -67,8 +66,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return taken, nil
 }
 
-// Close encodes the rest and writes all, and the trailer behind it. After an
-// error it writes nothing and returns the error. Closing again returns the same.
+// Close encodes the rest and writes everything, and the trailer. After an error it writes nothing
+// and returns the error. Closing again returns the same.
 func (s *Stream) Close() error {
 	if s.err != nil {
 		return s.result
@@ -81,8 +80,8 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// Abort ends the stream without its end: a reader will notice. After Close, or
-// again, it does nothing; so it can be deferred.
+// Abort ends the stream without its end, which a reader will notice. After Close or Abort it does
+// nothing, so it can be deferred.
 func (s *Stream) Abort() {
 	if s.err == nil {
 		s.err = s.wrap(ErrClosed)
@@ -91,7 +90,7 @@ func (s *Stream) Abort() {
 	s.release()
 }
 
-// finish writes all that is left of a good stream.
+// finish writes the rest of a good stream.
 func (s *Stream) finish() error {
 	if s.current != nil {
 		if err := s.submit(); err != nil {
@@ -115,7 +114,7 @@ func (s *Stream) finish() error {
 	return s.write(s.pending)
 }
 
-// begin sees to it that there is a block to fill.
+// begin ensures that there is a block to fill.
 func (s *Stream) begin() error {
 	if s.current != nil {
 		return nil
@@ -123,8 +122,8 @@ func (s *Stream) begin() error {
 	f, stock := s.pool.format, s.pool.stock
 	for {
 		if len(s.window) >= f.Own {
-			// Shared blocks are for streams that wait for workers. One that waits
-			// for its destination must first bring out what is finished.
+			// Shared blocks are for streams that wait for workers. A stream that waits for its
+			// destination must first write its finished output.
 			if err := s.drainFinished(); err != nil {
 				return err
 			}
@@ -146,13 +145,13 @@ func (s *Stream) begin() error {
 	}
 }
 
-// submit hands the current block to the workers.
+// submit passes the current block to the workers.
 func (s *Stream) submit() error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
 	b := s.current
-	// Before Submit, since the worker gives the block back.
+	// Before Submit, since the worker returns the block.
 	s.history = append(s.history[:0], b.tail(s.pool.format)...)
 	j := s.pool.job(s.encoder, s.number, b)
 	s.number++
@@ -161,7 +160,7 @@ func (s *Stream) submit() error {
 	return s.queue.Submit(j)
 }
 
-// drainFinished writes the blocks that are ready, without waiting for others.
+// drainFinished writes the finished blocks, without waiting for others.
 func (s *Stream) drainFinished() error {
 	for len(s.window) > 0 && s.window[0].finished() {
 		if err := s.drainOldest(); err != nil {
@@ -191,15 +190,15 @@ func (s *Stream) drainOldest() error {
 		return err
 	}
 	s.pool.stock.recycle(j)
-	// Shift rather than reslice, to keep the room of the few there are.
+	// Shift rather than reslice, to keep the small capacity.
 	copy(s.window, s.window[1:])
 	s.window[len(s.window)-1] = nil
 	s.window = s.window[:len(s.window)-1]
 	return nil
 }
 
-// writeOutput writes what is pending and a block's output but what is withheld of it, in
-// one piece.
+// writeOutput writes the pending bytes and a block's output, except the bytes to withhold, in one
+// piece.
 func (s *Stream) writeOutput(j *job) error {
 	start := s.pool.format.Front - len(s.pending)
 	copy(j.output[start:], s.pending)
@@ -220,7 +219,7 @@ func (s *Stream) write(p []byte) error {
 	return nil
 }
 
-// fail keeps the error and gives everything back.
+// fail keeps the error and releases everything.
 func (s *Stream) fail(err error) error {
 	s.err = s.wrap(err)
 	s.result = s.err
@@ -230,8 +229,8 @@ func (s *Stream) fail(err error) error {
 
 func (s *Stream) wrap(err error) error { return fmt.Errorf("%s: %w", s.pool.format.Name, err) }
 
-// release ends the queue and gives the blocks back, once. The order matters:
-// only after the queue is closed has every worker let go of the blocks.
+// release ends the queue and returns the blocks, once. The order matters: workers may use the
+// blocks until the queue is closed.
 func (s *Stream) release() {
 	if s.ended {
 		return

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// SourceTar returns a tar of Go's own source tree, which whoever runs benchmarks has.
+// SourceTar returns a tar of Go's own source tree, which every machine with benchmarks has.
 func SourceTar(b *testing.B) []byte {
 	b.Helper()
 	root, err := exec.CommandContext(b.Context(), "go", "env", "GOROOT").Output()
@@ -30,8 +30,8 @@ func SourceTar(b *testing.B) []byte {
 	return out.Bytes()
 }
 
-// MeasureSpeed reports speed, memory, ratio and the wait for the first byte of the
-// streams that open starts.
+// MeasureSpeed reports speed, memory, ratio and the wait for the first byte of the streams that
+// open starts.
 func MeasureSpeed(b *testing.B, data []byte, open func(dst io.Writer) io.WriteCloser) {
 	b.Helper()
 	var dst sink
@@ -53,7 +53,7 @@ func MeasureSpeed(b *testing.B, data []byte, open func(dst io.Writer) io.WriteCl
 	b.ReportMetric(float64(wait.Microseconds())/float64(b.N), "µs/first-byte")
 }
 
-// sink notes how much is written to it, and when the first byte comes.
+// sink counts the bytes, and notes when the first one arrives.
 type sink struct {
 	bytes int
 	first time.Time

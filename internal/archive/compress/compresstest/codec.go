@@ -1,10 +1,9 @@
-// Package compresstest holds the tests that all compressors of archives have to
-// pass, with the inputs that they are tested on. It is imported by tests only.
+// Package compresstest has the tests that all compressors of archives must pass, and their inputs.
+// It is imported by tests only.
 //
-// A compressor's package describes itself by a [Codec] and calls [Codec.Run]:
-// whatever is written, in whichever pieces and by however many workers, comes
-// back, the bytes are always the same, and a stream that fails is never taken
-// for a complete one.
+// A compressor's package describes itself by a [Codec] and calls [Codec.Run]: content survives a
+// round trip in any pieces and with any number of workers, the compressed bytes are always the
+// same, and a failed stream never looks complete.
 package compresstest
 
 import (
@@ -30,24 +29,22 @@ type Compressor map[int]Start
 // Start starts a stream to dst.
 type Start func(ctx context.Context, dst io.Writer) Writer
 
-// Command decodes its standard input, or only says whether it is complete.
+// Command decodes its standard input, or only checks whether it is complete.
 type Command struct {
 	Name         string
 	Decode, Test []string // arguments
 }
 
-// Codec is a compressor under test and what is to be expected of it. Sizes are
-// in bytes of input.
+// Codec is a compressor under test with its expected properties. Sizes are in bytes of input.
 type Codec struct {
 	// New makes a compressor of a level on a scheduler.
 	New func(s *workers.Scheduler, level int) (Start, error)
-	// Decode returns the content of one complete stream, and fails for anything
-	// else.
+	// Decode returns the content of one complete stream, and fails for any other input.
 	Decode func(stream []byte) ([]byte, error)
-	// Commands are those that people have for the format, if they are installed.
+	// Commands are the usual programs for the format, if they are installed.
 	Commands []Command
 
-	Levels  []int // whose bytes differ, in ascending order
+	Levels  []int // with different output, in ascending order
 	Default int   // level
 
 	Sample     func(size int) []byte // returns size bytes at least
@@ -128,13 +125,13 @@ func (c *Codec) looksComplete(t testing.TB, p []byte) string {
 	return ""
 }
 
-// missing says whether a command is not installed, or not to be used: under -short none is.
+// missing reports whether a command is not installed, or must not be used: under -short none is.
 func (c *Command) missing() bool {
 	_, err := exec.LookPath(c.Name)
 	return err != nil || testing.Short()
 }
 
-// filter returns what the command prints for an input, errors too.
+// filter returns the command's output for an input, including errors.
 func (c *Command) filter(t testing.TB, args []string, input []byte) ([]byte, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), c.Name, args...)

@@ -2,18 +2,17 @@ package compresstest
 
 import "math/rand/v2"
 
-// The inputs are made, not stored, from generators whose output is specified:
-// golden digests stand on them.
+// The inputs are made by generators whose output is specified: golden digests depend on them.
 
 // Noise returns n bytes that do not compress.
 func Noise(seed byte, n int) []byte {
 	p := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{seed}).Read(p) // never fails
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(p) // it never fails
 	return p
 }
 
-// Prose returns n bytes that look like source code to a compressor: words drawn
-// unevenly, lines, indents, and passages that come again.
+// Prose returns n bytes that look like source code to a compressor: unevenly distributed words,
+// lines, indents, and repeated passages.
 func Prose(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 0))
 	words := make([]string, 2000)
@@ -43,9 +42,8 @@ func Prose(seed uint64, n int) []byte {
 	return p[:n]
 }
 
-// Mixture returns n bytes or somewhat more, of all kinds, changing within
-// blocks and at their boundaries, with passages of the given length that
-// repeat what is right before them.
+// Mixture returns at least n bytes of all kinds, changing within blocks and at their boundaries,
+// with passages of the given length that repeat the preceding bytes.
 func Mixture(n, repeated int) []byte {
 	var p []byte
 	for i := byte(0); len(p) < n; i++ {

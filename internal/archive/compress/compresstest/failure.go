@@ -31,8 +31,8 @@ func (f *FailingWriter) Write(p []byte) (int, error) {
 	return f.Buffer.Write(p)
 }
 
-// Wherever a stream that failed can end, no reader takes it for complete: it
-// ends where a write ended.
+// testDestinationFails checks that no reader considers a failed stream complete, wherever it ends:
+// after any write.
 func (c *Codec) testDestinationFails(t *testing.T) {
 	compressor := c.Start(t, 2)
 	data := c.Sample(c.Several)
@@ -87,7 +87,7 @@ func (c *Codec) testAbort(t *testing.T) {
 	}
 }
 
-// A stream that is cancelled before Close gets no end.
+// testCancel checks that a stream that is cancelled before Close has no end.
 func (c *Codec) testCancel(t *testing.T) {
 	compressor := c.Start(t, 2)
 	for _, n := range []int{0, 100, c.FirstBlock, c.Long} {
@@ -107,8 +107,7 @@ func (c *Codec) testCancel(t *testing.T) {
 	}
 }
 
-// CheckAllocations checks that a stream under way allocates nothing for a block
-// of the given size.
+// CheckAllocations checks that a running stream allocates nothing for a block of the given size.
 func (c *Codec) CheckAllocations(t *testing.T, block int) {
 	t.Helper()
 	zw := c.Start(t, 2).Open(io.Discard, c.Levels[0])
@@ -119,8 +118,8 @@ func (c *Codec) CheckAllocations(t *testing.T, block int) {
 			t.Fatal(err)
 		}
 	}
-	// What the runtime allocates meanwhile, for a collection say, is counted as well, but
-	// not each time.
+	// Concurrent allocations of the runtime, such as those of a collection, are counted as well,
+	// but not every time.
 	n := 1.0
 	for try := 0; n >= 1 && try < 5; try++ {
 		n = testing.AllocsPerRun(20, func() {
@@ -134,8 +133,7 @@ func (c *Codec) CheckAllocations(t *testing.T, block int) {
 	}
 }
 
-// CheckPanic checks that a stream fails whose compressor panics: it neither hangs nor
-// ends well.
+// CheckPanic checks that a stream fails if its compressor panics: it neither hangs nor ends well.
 func CheckPanic(t *testing.T, damaged Start) {
 	t.Helper()
 	var out bytes.Buffer

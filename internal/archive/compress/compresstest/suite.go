@@ -38,7 +38,7 @@ func (c *Codec) testRoundTrip(t *testing.T) {
 	for _, level := range slices.Compact([]int{c.Levels[0], c.Default, c.Levels[len(c.Levels)-1]}) {
 		for _, n := range c.Sizes {
 			if n > c.Several && level != c.Default {
-				continue // takes long, and blocks of full size end as others do
+				continue // it takes long, and blocks of full size end like others
 			}
 			stream := compressor.Compress(t, level, 1<<20, whole[:n])
 			if got := c.MustDecode(t, stream); !bytes.Equal(got, whole[:n]) {
@@ -91,7 +91,7 @@ func (c *Codec) testRealDecoders(t *testing.T) {
 	}
 }
 
-// CheckRefused checks that there is no compressor of levels that do not exist.
+// CheckRefused checks that levels that do not exist are refused.
 func (c *Codec) CheckRefused(t *testing.T, levels ...int) {
 	t.Helper()
 	s := workers.New(1)
@@ -103,7 +103,7 @@ func (c *Codec) CheckRefused(t *testing.T, levels ...int) {
 	}
 }
 
-// The digests are those of any number of workers and any sizes of writes too.
+// testGolden checks the digests for any number of workers and any sizes of writes.
 func (c *Codec) testGolden(t *testing.T) {
 	compressors := []Compressor{c.Start(t, 1), c.Start(t, 2), c.Start(t, 8)}
 	steps := []int{1 << 20, 65537}
@@ -133,8 +133,8 @@ func (c *Codec) testSameBytes(t *testing.T) {
 	}
 }
 
-// Fuzz looks for content that does not come back, or whose stream depends on
-// how it was written. The content is repeated up to some size.
+// Fuzz searches for content that does not survive a round trip, or whose stream depends on the
+// sizes of writes. The content is repeated up to some size.
 func (c *Codec) Fuzz(f *testing.F, size int) {
 	compressor := c.Start(f, 2)
 	f.Add([]byte("hello"), uint64(1), uint8(1), uint16(3))

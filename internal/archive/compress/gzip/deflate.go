@@ -6,18 +6,17 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// maxMoved is how far a compressor goes before a new one replaces it.
+// maxMoved is how much input a compressor takes before a new one replaces it.
 //
-// The library keeps positions in a 32-bit counter that moves by the input and
-// up to 64 KiB with each use, and rebuilds its tables when the counter nears
-// 2 GiB. Whether matches come out the same across that is nobody's promise, and
-// it would come to light as a download that differs once in a thousand. Below
-// 640 MiB it does not happen, and a megabyte allocated for each half gigabyte
-// compressed costs nothing.
+// The library keeps positions in a 32-bit counter that moves by the input and up to 64 KiB with
+// each use, and rebuilds its tables when the counter nears 2 GiB. The library does not promise the
+// same matches across that; a difference would make one download in a thousand differ. Below 640
+// MiB the counter is safe, and a megabyte allocated for each half gigabyte compressed costs
+// nothing.
 const maxMoved = 640 << 20
 
-// deflater compresses blocks, one at a time. It belongs to a worker, being far
-// too large (about a megabyte, and the scratch) to have for each stream.
+// deflater compresses blocks, one at a time. It belongs to a worker, since it is far too large
+// (about a megabyte, and the scratch) for each stream.
 type deflater struct {
 	level int
 	fw    *flate.Writer
@@ -25,25 +24,25 @@ type deflater struct {
 	out   scratch
 }
 
-// newDeflater has room for a block that does not compress: grown to what most need,
-// the scratch would touch several times as much memory, all of it new.
+// newDeflater has room for an incompressible block: a scratch that grew to its usual size would
+// touch several times as much memory, all of it new.
 func newDeflater(level int) *deflater {
 	return &deflater{level: level, out: make(scratch, 0, BlockMemory)}
 }
 
-// deflate returns the compressed form of data, which ends on a byte boundary
-// and refers back to at most the 32 KiB of dictionary before it. The result is
-// valid until the next call and does not depend on earlier ones.
+// deflate returns the compressed form of data, which ends on a byte boundary and refers back to at
+// most the 32 KiB of dictionary before it. The result is valid until the next call and does not
+// depend on earlier ones.
 func (d *deflater) deflate(dictionary, data []byte) ([]byte, error) {
 	d.out = d.out[:0]
 	err := d.compress(dictionary, data, (*flate.Writer).Flush)
 	return d.out, err
 }
 
-// whole appends data to dst as a deflate stream that ends. What it appends does
-// not depend on earlier calls.
+// whole appends data to dst as a complete deflate stream. The result does not depend on earlier
+// calls.
 func (d *deflater) whole(dst, data []byte) ([]byte, error) {
-	// In place of the scratch, which saves copying the output.
+	// dst replaces the scratch, which saves copying the output.
 	kept := d.out
 	defer func() { d.out = kept }()
 	d.out = dst
@@ -53,7 +52,7 @@ func (d *deflater) whole(dst, data []byte) ([]byte, error) {
 	return d.out, nil
 }
 
-// compress appends the compressed form of data to the scratch, up to some end.
+// compress appends the compressed form of data to the scratch; end ends it.
 func (d *deflater) compress(dictionary, data []byte, end func(*flate.Writer) error) error {
 	if d.fw == nil || d.moved >= maxMoved {
 		fw, err := flate.NewWriter(nil, d.level)
@@ -64,7 +63,7 @@ func (d *deflater) compress(dictionary, data []byte, end func(*flate.Writer) err
 	}
 	d.moved += len(data) + 2*windowSize
 	d.fw.ResetDict(&d.out, dictionary)
-	// One Write for the block: the library cuts its own blocks by it.
+	// One Write for the block: the library cuts its own blocks by writes.
 	_, err := d.fw.Write(data)
 	if err == nil {
 		err = end(d.fw)
@@ -75,7 +74,7 @@ func (d *deflater) compress(dictionary, data []byte, end func(*flate.Writer) err
 	return nil
 }
 
-// scratch collects what the library writes in pieces of some hundred bytes.
+// scratch collects the library's output, which comes in pieces of some hundred bytes.
 type scratch []byte
 
 func (s *scratch) Write(p []byte) (int, error) {

@@ -3,16 +3,15 @@ package gzip
 import "github.com/repomcp/repomcp/internal/archive/compress/blocks"
 
 const (
-	// WriterBlocks is what every Writer may hold however many there are: one
-	// block that is filled while the other is compressed or written.
+	// WriterBlocks is what every Writer may hold however many there are: one block is filled while
+	// the other is compressed or written.
 	WriterBlocks = 2
 
 	// windowSize is how far back deflate can refer (RFC 1951, section 2).
 	windowSize = 32 << 10
 
-	// libraryBlock is the input of one deflate block of the library. Our sizes
-	// are multiples of it, or each block would end in a stump of a few bytes
-	// with a header of its own.
+	// libraryBlock is the input of one deflate block of the library. Our sizes are multiples of it;
+	// otherwise each block would end in a stump of a few bytes with a header of its own.
 	libraryBlock = 65535
 
 	// BlockSize is the input of one block, about half a MiB. Every block
@@ -21,8 +20,8 @@ const (
 	// output hardly depends on it.
 	BlockSize = 8 * libraryBlock
 
-	// BlockMemory is what a block occupies. The room for the dictionary is more
-	// than what a block that does not compress grows by.
+	// BlockMemory is the memory of a block. The room for the dictionary is more than the growth of
+	// an incompressible block.
 	BlockMemory = windowSize + BlockSize
 )
 
@@ -35,10 +34,10 @@ var format = blocks.Format{
 	Front:   headerSize,
 }
 
-// sizeAt returns the input of the block with that number. The first ones are
-// small: the first byte leaves after a fraction of a millisecond of
-// compression, and a short stream still occupies several workers. They depend
-// on the position only and never on time, so that the output does too.
+// sizeAt returns the input length of the block with that number. The first blocks are small: the
+// first byte leaves after a fraction of a millisecond of compression, and a short stream still
+// occupies several workers. The sizes depend only on the position and never on time, so the output
+// does too.
 func sizeAt(number int) int {
 	switch number {
 	case 0:

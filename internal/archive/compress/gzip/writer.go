@@ -10,27 +10,26 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
-// Writer compresses what is written to it. It must be closed or aborted, and
-// is for one goroutine at a time; to end it from another, cancel its context.
+// Writer compresses the bytes that are written to it. It must be closed or aborted, and is for one
+// goroutine at a time; to end it from another, cancel its context.
 //
-// The first error stays: the stream's blocks are given back at once, and Write
-// and Close return the error from then on.
+// The first error is kept: the stream's blocks are returned at once, and Write and Close return the
+// error from then on.
 type Writer struct {
 	*blocks.Stream
 	raw    bool   // without the member's header and trailer
-	crc    uint32 // of what was taken
-	length uint32 // of it; modulo 2^32 (RFC 1952, ISIZE)
+	crc    uint32 // of the input
+	length uint32 // of the input; modulo 2^32 (RFC 1952, ISIZE)
 }
 
-// NewWriter starts a stream to dst. A cancelled context ends it with the
-// context's cause, within the time that one block and one write to dst take.
+// NewWriter starts a stream to dst. A cancelled context ends it with the context's cause, within
+// the time of one block and one write to dst.
 func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *Writer {
 	return c.open(ctx, dst, header(c.level), false)
 }
 
-// NewRawWriter starts a stream to dst that is a deflate stream only (RFC 1951):
-// without the header and trailer that make it a gzip member. In all else it is
-// [Compressor.NewWriter].
+// NewRawWriter is [Compressor.NewWriter] for a bare deflate stream (RFC 1951), without the header
+// and trailer of a gzip member.
 func (c *Compressor) NewRawWriter(ctx context.Context, dst io.Writer) *Writer {
 	return c.open(ctx, dst, nil, true)
 }
@@ -41,11 +40,11 @@ func (c *Compressor) open(ctx context.Context, dst io.Writer, header []byte, raw
 	return z
 }
 
-// Checksum returns the CRC-32 (RFC 1952, section 8) of the input after a
-// successful Close. Before, it is that of some beginning of the input.
+// Checksum returns the CRC-32 (RFC 1952, section 8) of the input after a successful Close. Before
+// that, it covers only a part of the input.
 func (z *Writer) Checksum() uint32 { return z.crc }
 
-// Write is that of [blocks.Stream].
+// Write implements [io.Writer], see [blocks.Stream].
 func (z *Writer) Write(p []byte) (int, error) {
 	n, err := z.Stream.Write(p)
 	z.crc = crc32.Update(z.crc, crc32.IEEETable, p[:n])
@@ -53,10 +52,10 @@ func (z *Writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// blockEncoder makes of blocks parts of a deflate stream.
+// blockEncoder encodes blocks as parts of a deflate stream.
 type blockEncoder struct{ slot *workers.Slot[*deflater] }
 
-// Encode is [blocks.Encoder]'s.
+// Encode implements [blocks.Encoder].
 func (e blockEncoder) Encode(w *workers.Worker, _ int, history, data []byte) ([]byte, error) {
 	return e.slot.Of(w).deflate(history, data)
 }
@@ -64,9 +63,8 @@ func (e blockEncoder) Encode(w *workers.Worker, _ int, history, data []byte) ([]
 // headerSize is the length of a member header.
 const headerSize = 10
 
-// header returns the member header (RFC 1952, section 2.3): deflate, no flags,
-// no time, made on Unix. Time and system are fixed because they would differ
-// from run to run and from server to server.
+// header returns the member header (RFC 1952, section 2.3): deflate, no flags, no time, made on
+// Unix. Real values for time and system would differ from run to run and from server to server.
 func header(level int) []byte {
 	const unix = 3
 	var effort byte // XFL
@@ -79,8 +77,8 @@ func header(level int) []byte {
 	return []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, effort, unix}
 }
 
-// trailer returns an empty final deflate block (RFC 1951, section 3.2.6: BFINAL,
-// BTYPE 01, end of block) and, to a member, the checks of RFC 1952.
+// trailer returns an empty final deflate block (RFC 1951, section 3.2.6: BFINAL, BTYPE 01, end of
+// block) and, for a member, the checks of RFC 1952.
 func (z *Writer) trailer() []byte {
 	p := []byte{0x03, 0x00}
 	if z.raw {

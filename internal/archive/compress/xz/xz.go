@@ -10,17 +10,17 @@
 //	_, err = io.Copy(zw, source)
 //	err = zw.Close()
 //
-// The input is cut into blocks at fixed positions, each of which becomes an xz
-// stream of its own, with CRC64. Streams one after another are an xz file
-// (xz-file-format 1.2, section 2), which the xz command, tar and liblzma read.
+// The input is cut into blocks at fixed positions, each of which becomes a separate xz stream with
+// CRC64. Concatenated streams are an xz file (xz-file-format 1.2, section 2), which the xz command,
+// tar and liblzma read.
 //
-// Its promises are those of the package zstd: the output is a function of the
-// input and [EncoderVersion], and a stream that failed, was cancelled or was
-// aborted ends within an xz stream, so that no reader takes it for complete.
+// Its promises are those of package zstd: the output is a function of the input and
+// [EncoderVersion], and a stream that failed, was cancelled or was aborted ends within an xz
+// stream, so no reader considers it complete.
 //
-// Limits: the encoder has one level and is slow, 8 to 12 times as slow as
-// gzip's; its output lies between those of xz -1 and xz -2. It cannot be used
-// again, so that every block leaves some 25 MiB of garbage.
+// Limits: the encoder has one level and is 8 to 12 times slower than gzip's; the size of its output
+// lies between those of xz -1 and xz -2. An encoder cannot be reused, so every block leaves some 25
+// MiB of garbage.
 package xz
 
 import (
@@ -42,21 +42,20 @@ const (
 	// WriterBlocks is what every stream may hold however many there are.
 	WriterBlocks = 1
 
-	// BlockSize is the input of one xz stream, and the dictionary that a decoder
-	// needs.
+	// BlockSize is the input of one xz stream, and the dictionary that a decoder needs.
 	BlockSize = 2 << 20
 
-	// firstSize is the input of the first one: the first byte leaves after some
-	// ten milliseconds of compression.
+	// firstSize is the input of the first stream: the first byte leaves after some ten milliseconds
+	// of compression.
 	firstSize = 64 << 10
 
-	// withheld is how many bytes of an xz stream wait for what comes after it:
-	// without all of its footer it is not complete.
+	// withheld is how many bytes of an xz stream wait for the next one: without its whole footer
+	// the stream is not complete.
 	withheld = 4
 
-	// overhead bounds what an xz stream is longer than its input: stream header
-	// and footer, block header, index and check, and what LZMA2 adds to noise, six
-	// bytes for each of its chunks of at most 64 KiB and more.
+	// overhead bounds the growth of an xz stream: stream header and footer, block header, index and
+	// check, and LZMA2's six bytes for each of its incompressible chunks of at most 64 KiB and
+	// more.
 	overhead = 256 + BlockSize>>10
 )
 
@@ -70,12 +69,11 @@ var format = blocks.Format{
 	Empty:    emptyStream,
 }
 
-// sizeAt returns the input of the block with that number.
+// sizeAt returns the input length of the block with that number.
 func sizeAt(number int) int { return blocks.DoubledSize(firstSize, BlockSize, number) }
 
-// Compressor is what all streams of a process have in common. Its methods are
-// safe for concurrent use. It needs no closing; the scheduler does, after the
-// last Writer.
+// Compressor is the shared part of all streams of a process. Its methods are safe for concurrent
+// use. It needs no closing; the scheduler does, after the last Writer.
 type Compressor struct {
 	pool    *blocks.Pool
 	outputs *workers.Slot[*bytes.Buffer]
@@ -89,8 +87,8 @@ func New(sched *workers.Scheduler) *Compressor {
 	}
 }
 
-// NewWriter starts a stream to dst. A cancelled context ends it with the
-// context's cause, within the time that one block and one write to dst take.
+// NewWriter starts a stream to dst. A cancelled context ends it with the context's cause, within
+// the time of one block and one write to dst.
 func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Stream {
 	return c.pool.Open(ctx, dst, c, nil, nil)
 }
@@ -100,7 +98,7 @@ func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Strea
 const emptyStream = "\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46" + "\x00\x00\x00\x00\x1c\xdf\x44\x21" +
 	"\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04YZ"
 
-// Encode is [blocks.Encoder]'s: it makes an xz stream of each block.
+// Encode implements [blocks.Encoder]: it makes an xz stream of each block.
 func (c *Compressor) Encode(w *workers.Worker, number int, _, data []byte) ([]byte, error) {
 	out := c.outputs.Of(w)
 	out.Reset()

@@ -6,12 +6,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxMoved is how far an encoder goes before a new one replaces it.
+// maxMoved is how much input an encoder takes before a new one replaces it.
 //
-// The library keeps positions in a 32-bit counter that moves by the input and
-// the window with each use, and clears its tables when the counter nears 2 GiB.
-// The library does not promise the same output afterwards; below 1 GiB it does not
-// clear them.
+// The library keeps positions in a 32-bit counter that moves by the input and the window with each
+// use, and clears its tables when the counter nears 2 GiB. The library does not promise the same
+// output afterwards; below 1 GiB it does not clear them.
 const maxMoved = 1 << 30
 
 const (
@@ -20,8 +19,8 @@ const (
 	better = zstd.SpeedBetterCompression
 )
 
-// effortOf returns the library's effort for a level. SpeedBestCompression is left out
-// since its tables take 34 MiB.
+// effortOf returns the library's effort for a level. SpeedBestCompression is not used since its
+// tables take 34 MiB.
 func effortOf(level int) zstd.EncoderLevel {
 	switch {
 	case level < DefaultLevel:
@@ -41,14 +40,14 @@ type encoder struct {
 	out     []byte
 }
 
-// newEncoder allocates the memory for the output at once: a buffer that grew would leave
-// more garbage behind than it takes. Pages that no frame reaches are never touched.
+// newEncoder allocates the memory for the output at once: a growing buffer would leave more garbage
+// behind than its final size. Pages that no frame reaches are never touched.
 func newEncoder(effort zstd.EncoderLevel) *encoder {
 	return &encoder{effort: effort, out: make([]byte, 0, BlockSize+overhead)}
 }
 
-// frame returns the frame of data, which is at most BlockSize long. The result is valid
-// until the next call and does not depend on earlier ones.
+// frame returns the frame of data, which is at most BlockSize long. The result is valid until the
+// next call and does not depend on earlier ones.
 func (e *encoder) frame(data []byte) ([]byte, error) {
 	if e.library == nil || e.moved >= maxMoved {
 		library, err := newEncoderOf(e.effort, window)
@@ -62,18 +61,18 @@ func (e *encoder) frame(data []byte) ([]byte, error) {
 	return e.out, nil
 }
 
-// newEncoderOf makes the library's encoder for frames that a window holds whole. Its
-// frames have a checksum, unless more says otherwise.
+// newEncoderOf makes the library's encoder for frames that fit into a window. The frames have a
+// checksum, unless more says otherwise.
 func newEncoderOf(effort zstd.EncoderLevel, window int, more ...zstd.EOption) (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, append([]zstd.EOption{
 		zstd.WithEncoderLevel(effort),
-		zstd.WithEncoderConcurrency(1), // for a call at a time
+		zstd.WithEncoderConcurrency(1), // one call at a time
 		zstd.WithWindowSize(window),
-		// What this saves, room to slide the window in, is not missed.
+		// This omits the room to slide the window in, which is not needed.
 		zstd.WithLowerEncoderMem(true),
-		// Or a small frame has no size, and a dictionary is not in reach to the end.
+		// Otherwise a small frame has no size, and a dictionary is out of reach before the end.
 		zstd.WithSingleSegment(true),
-		// A third of a percent for nothing.
+		// This saves a third of a percent at no cost.
 		zstd.WithAllLitEntropyCompression(true),
 		zstd.WithZeroFrames(true),
 		zstd.WithEncoderCRC(true),

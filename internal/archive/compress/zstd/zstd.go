@@ -11,23 +11,22 @@
 //	_, err = io.Copy(zw, source)
 //	err = zw.Close()
 //
-// The input is cut into blocks at fixed positions, each of which becomes a frame
-// of its own (RFC 8878, section 3.1.1), with its size and a checksum, as the
-// zstd command makes them. Frames one after another are a zstd file that every
-// decoder reads, and some in parallel. How blocks are lent, passed to workers and
-// written in order is the package blocks.
+// The input is cut into blocks at fixed positions, each of which becomes a separate frame (RFC
+// 8878, section 3.1.1), with its size and a checksum, as the zstd command makes them. Concatenated
+// frames are a zstd file that every decoder reads, some in parallel. Package blocks lends blocks,
+// passes them to workers and writes the results in order.
 //
-// Its promises are those of gzip and blocks: the output is a function of the input,
-// the level and [EncoderVersion]. A stream that failed, was cancelled or was aborted
-// ends within a frame, so that no reader takes it for complete.
+// Its promises are those of gzip and blocks: the output is a function of the input, the level and
+// [EncoderVersion]. A stream that failed, was cancelled or was aborted ends within a frame, so no
+// reader considers it complete.
 //
-// Limits: a stream holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
-// more only from a stock that all streams of the Compressor share: one for each
-// worker, so that one is filled while each has one. All streams together have two
-// blocks, and one more for each worker, and those of one client all but one of these. A
-// stream without a block waits for its turn, never for the reader of another. Until it is
-// read, a stream has what became of a block. Every worker holds an encoder, of up to twice
-// that size, and room for a frame. A decoder needs BlockSize bytes for its window.
+// Limits: a stream holds [WriterBlocks] blocks of up to [BlockSize] bytes, and more only from a
+// stock that all streams of the Compressor share: one for each worker, so that one can be filled
+// while each worker has one. All streams together have two blocks, and one more for each worker;
+// those of one client have all but one of these. A stream without a block waits for its turn, never
+// for the reader of another. A stream keeps the output of a block until it is read. Every worker
+// holds an encoder, of up to twice that size, and room for a frame. A decoder needs BlockSize bytes
+// for its window.
 package zstd
 
 import (
@@ -39,26 +38,24 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
-// EncoderVersion names the function from input and level to output. It is part
-// of ETags and cache keys, for a download resumed across two versions would be
-// garbage. The golden digests of the tests guard it: when they change, because
-// of another block size or another release of the library, so must it.
+// EncoderVersion names the function from input and level to output. It is part of ETags and cache
+// keys, since a download that is resumed across two versions would be garbage. The golden digests
+// of the tests guard it: if they change, because of another block size or another release of the
+// library, it must change too.
 const EncoderVersion = "zs4"
 
-// Levels run from fast to small, in three steps: below [DefaultLevel], that level, and
-// above it.
+// Levels run from fast to small, in three steps: below [DefaultLevel], that level, and above it.
 const (
 	MinLevel = 1
 	MaxLevel = 9
 
-	// DefaultLevel is the zstd command's.
+	// DefaultLevel is the default of the zstd command.
 	DefaultLevel = 3
 )
 
-// Compressor is what all streams of a process have in common: the workers,
-// their encoders, and the memory of the blocks. Its methods are safe for
-// concurrent use. It needs no closing; the scheduler does, after the last
-// stream.
+// Compressor is the shared part of all streams of a process: the workers, their encoders, and the
+// memory of the blocks. Its methods are safe for concurrent use. It needs no closing; the scheduler
+// does, after the last stream.
 type Compressor struct {
 	pool     *blocks.Pool
 	encoders *workers.Slot[*encoder]
@@ -75,13 +72,13 @@ func New(sched *workers.Scheduler, level int) (*Compressor, error) {
 	}, nil
 }
 
-// NewWriter starts a stream to dst. A cancelled context ends it with the
-// context's cause, within the time that one block and one write to dst take.
+// NewWriter starts a stream to dst. A cancelled context ends it with the context's cause, within
+// the time of one block and one write to dst.
 func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Stream {
 	return c.pool.Open(ctx, dst, c, nil, nil)
 }
 
-// Encode is [blocks.Encoder]'s: it makes a frame of each block.
+// Encode implements [blocks.Encoder]: it makes a frame of each block.
 func (c *Compressor) Encode(w *workers.Worker, _ int, _, data []byte) ([]byte, error) {
 	return c.encoders.Of(w).frame(data)
 }

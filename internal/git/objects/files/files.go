@@ -1,6 +1,6 @@
-// Package files opens and reads the files of a repository below the root of all
-// repositories. Every file is opened through an [os.Root], so that no symbolic
-// link leads out, and says in the words of package object why it cannot be read.
+// Package files opens and reads the files of a repository below the root of all repositories. Every
+// file is opened through an [os.Root], so no symbolic link leads out, and errors are those of
+// package object.
 package files
 
 import (
@@ -16,9 +16,8 @@ import (
 
 var errNotRegular = errors.New("not a regular file")
 
-// Open opens a regular file. What is missing is [object.ErrNotFound]; what is no
-// regular file is a [*object.CorruptError], found out at once even where it is a
-// named pipe.
+// Open opens a regular file. A missing file is [object.ErrNotFound]; a file of another type is a
+// [*object.CorruptError], which is detected at once even for a named pipe.
 func Open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	// Opening a named pipe would wait for a writer without O_NONBLOCK.
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -53,7 +52,7 @@ func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 // namesAtOnce is how many names of a directory are read at a time.
 const namesAtOnce = 1024
 
-// Names calls use with the names in a directory. One that is missing has none.
+// Names calls use with the names in a directory. A missing directory has none.
 func Names(root *os.Root, dir string, use func(name string)) error {
 	folder, err := root.Open(dir)
 	if err != nil {
@@ -69,7 +68,7 @@ func Names(root *os.Root, dir string, use func(name string)) error {
 			use(name)
 		}
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist): // removed meanwhile
+		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
 			return nil
 		case err != nil:
 			return object.Corrupt(dir, err)
@@ -77,8 +76,7 @@ func Names(root *os.Root, dir string, use func(name string)) error {
 	}
 }
 
-// Same says whether a file is what it was, as far as its times tell. Nil is a file
-// that is not there.
+// Same reports whether a file is unchanged, as far as its times tell. Nil is a missing file.
 func Same(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -86,7 +84,7 @@ func Same(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// OpenError returns the verdict on a file or directory that cannot be opened.
+// OpenError translates the error of opening a file or directory.
 func OpenError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):

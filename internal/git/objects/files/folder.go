@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// ReadDir lists a folder in byte order. What was read before an error is returned with it.
+// ReadDir lists a folder in byte order. After an error it also returns the entries read before.
 func ReadDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
 	f, err := root.Open(dir)
 	if err != nil {

@@ -7,12 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beneath reads small files below a root in few system calls: openat2(2) finds
-// a name of any depth at once and refuses what leads out of the root, where
-// [os.Root] opens and closes each folder on the way, and no descriptor outlives
-// the call, so that the poller need not know it. It only ever says that a file
-// was read; for every reason why one was not, ask the os.Root. On kernels before
-// 5.6, and where a sandbox forbids the call, it reads nothing.
+// beneath reads small files below a root with few system calls: one openat2(2) finds a name of any
+// depth and refuses names that lead out of the root, while [os.Root] opens and closes each folder
+// on the way. No descriptor outlives the call, so the poller need not register it. beneath only
+// reports success; after any failure the os.Root has to be asked for the reason. On kernels before
+// 5.6, and in sandboxes that forbid the system call, it reads nothing.
 type beneath struct {
 	folder *os.File
 	conn   syscall.RawConn
@@ -38,13 +37,12 @@ func (b *beneath) close() error {
 	return b.folder.Close()
 }
 
-// readFile reads a regular file of at most limit bytes whole into *buf, which
-// grows where it must.
+// readFile reads a regular file of at most limit bytes whole into *buf, which grows if necessary.
 func (b *beneath) readFile(name string, buf *[]byte, limit int64) (content []byte, ok bool) {
 	if b.conn == nil {
 		return nil, false
 	}
-	// Control keeps the folder open for as long as its descriptor is used.
+	// Control keeps the folder open while its descriptor is used.
 	err := b.conn.Control(func(root uintptr) {
 		content, ok = readBeneath(int(root), name, buf, limit)
 	})

@@ -33,7 +33,7 @@ func NewReader(root *os.Root, buffers *object.Buffers) *Reader {
 	return &Reader{root: root, beneath: newBeneath(root), buffers: buffers}
 }
 
-// Close ends the reader. Objects that are open stay so.
+// Close ends the reader. Open objects stay open.
 func (r *Reader) Close() error { return r.beneath.close() }
 
 func pathOf(dir string, id object.ID) string {
@@ -41,8 +41,8 @@ func pathOf(dir string, id object.ID) string {
 	return path.Join(dir, digits[:2], digits[2:])
 }
 
-// Open opens an object in the first of some objects directories that has a sound
-// one. It is compared with its id while it is read.
+// Open opens an object in the first of some objects directories that has a sound copy. The object
+// is compared with its id while it is read.
 func (r *Reader) Open(dirs []string, id object.ID) (*object.Object, error) {
 	verdict := object.ErrNotFound
 	for _, dir := range dirs {
@@ -57,8 +57,8 @@ func (r *Reader) Open(dirs []string, id object.ID) (*object.Object, error) {
 	return nil, verdict
 }
 
-// largestRatio is how much a deflate stream can grow at most: 258 bytes from
-// two bits, less what the headers take.
+// largestRatio is the largest growth of a deflate stream: 258 bytes from two bits, less the
+// headers.
 const largestRatio = 1032
 
 func (r *Reader) openFile(name string, id object.ID) (*object.Object, error) {
@@ -86,8 +86,7 @@ func (r *Reader) openFile(name string, id object.ID) (*object.Object, error) {
 	return opened, nil
 }
 
-// source is the stream of a file that ends with it, as git demands of loose
-// objects.
+// source is the stream of a file that must end with the stream, as git demands of loose objects.
 type source struct {
 	*object.Stream
 	file *os.File
@@ -110,8 +109,8 @@ func (s *source) Close() {
 	_ = s.file.Close()
 }
 
-// IDs calls use with the ids of the objects in a directory that begin with the
-// byte first. Files with other names, such as those being written, are none.
+// IDs calls use with the ids of the objects in a directory that begin with the byte first. It
+// ignores files with other names, such as those being written.
 func (r *Reader) IDs(dir string, first byte, use func(object.ID)) error {
 	prefix := (object.ID{first}).String()[:2]
 	return files.Names(r.root, path.Join(dir, prefix), func(rest string) {

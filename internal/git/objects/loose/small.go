@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// smallFile is the largest file that is read and inflated in one go; larger
-	// ones go through a fixed buffer.
+	// smallFile is the largest file that is read and inflated in one go; larger ones go through a
+	// fixed buffer.
 	smallFile = 128 << 10
-	// growth is how many times the size of its file such an object may have;
-	// source code grows to four times.
+	// growth is the largest ratio of an object to its file for that; source code grows to four
+	// times.
 	growth = 8
 	// usualBytes has room for most source files.
 	usualBytes = 8 << 10
 )
 
-// scratch is what reading a small object needs besides its result.
+// scratch are the temporary buffers for reading a small object.
 type scratch struct {
 	decoder inflate.Decoder
 	file    []byte
 	content []byte // with its header
 }
 
-// AppendSmall appends a small and sound object to buf, with a quarter of the system
-// calls of [Reader.Open] and a faster inflater. Of anything else it only says that
-// it is not: what is missing, large or damaged in which way, is for Open to find.
+// AppendSmall appends a small and sound object to buf, with a quarter of the system calls of
+// [Reader.Open] and a faster inflater. For any other object it only reports failure: Open then
+// finds out whether the object is missing, large or damaged.
 func (r *Reader) AppendSmall(buf []byte, dirs []string, id object.ID, limit int64) (object.Type, []byte, bool) {
 	sc, ok := r.scratch.Get().(*scratch)
 	if !ok {

@@ -9,16 +9,14 @@ import (
 )
 
 const (
-	// pieceBytes is how much of an object is read at a time while another part
-	// is written.
+	// pieceBytes is how much of an object is read at a time while another piece is written.
 	pieceBytes = 128 << 10
-	// pieces is how many of those are in memory: one is read, one is written,
-	// and one waits, so that neither side waits for a slower moment of the
-	// other.
+	// pieces is how many of those are in memory: one is read, one is written, and one waits, so
+	// that neither side waits for a slower moment of the other.
 	pieces = 3
 )
 
-// piece is a part of an object, or why it cannot be read.
+// piece is a part of an object, or the error of reading it.
 type piece struct {
 	buf     *[]byte
 	content []byte // of buf
@@ -26,16 +24,15 @@ type piece struct {
 	err     error
 }
 
-// WriteTo writes the rest of the object. A large one that is not in memory is read
-// ahead by a goroutine, which has ended when WriteTo returns: inflating takes as long
-// as hashing and writing together. As with Read, the last bytes are written only
-// after all checks have passed.
+// WriteTo writes the rest of the object. A goroutine reads a large object ahead, and has ended when
+// WriteTo returns: inflating takes as long as hashing and writing together. As with Read, the last
+// bytes are written only after all checks have passed.
 func (o *Object) WriteTo(w io.Writer) (total int64, err error) {
 	if !o.readsAhead() {
 		return o.writeInTurn(w)
 	}
 	sum := o.hash
-	o.hash = nil // of the goroutine's concern no more
+	o.hash = nil // the goroutine must not use it
 	free, full := make(chan *[]byte, pieces), make(chan piece, pieces)
 	for range pieces {
 		free <- o.buffers.takePiece()
@@ -63,14 +60,14 @@ func (o *Object) WriteTo(w io.Writer) (total int64, err error) {
 	return total, err
 }
 
-// readsAhead says whether WriteTo reads the object ahead.
+// readsAhead reports whether WriteTo reads the object ahead.
 func (o *Object) readsAhead() bool {
 	_, inMemory := o.source.(*content)
 	return !inMemory && o.left > pieceBytes
 }
 
-// readAhead reads into free buffers until the object's end, an error, or the
-// end of free. It closes full when it has let go of the object.
+// readAhead reads into free buffers until the object's end, an error, or the end of free. It closes
+// full when it no longer uses the object.
 func (o *Object) readAhead(free <-chan *[]byte, full chan<- piece) {
 	defer close(full)
 	for buf := range free {
@@ -80,7 +77,7 @@ func (o *Object) readAhead(free <-chan *[]byte, full chan<- piece) {
 			return err
 		})
 		if panicked := (*panics.Error)(nil); errors.As(p.err, &panicked) {
-			p.err = o.failed(p.err) // damage of the object, and no fault of the writer
+			p.err = o.failed(p.err) // damage of the object, not an error of the writer
 		}
 		p.last = o.left == 0
 		full <- p // has room for all buffers
@@ -90,7 +87,7 @@ func (o *Object) readAhead(free <-chan *[]byte, full chan<- piece) {
 	}
 }
 
-// readPiece fills buf with what is left of the object, as far as there is room.
+// readPiece fills buf with the next bytes of the object.
 func (o *Object) readPiece(buf []byte) ([]byte, error) {
 	if o.left == 0 {
 		return nil, o.end()
@@ -100,7 +97,7 @@ func (o *Object) readPiece(buf []byte) ([]byte, error) {
 	return content, err
 }
 
-// writePiece writes what was read ahead. The last of it is compared with the id before.
+// writePiece writes a piece. Before the last one it compares the object with its id.
 func (o *Object) writePiece(w io.Writer, sum hash.Hash, p piece) (int, error) {
 	if p.err != nil {
 		return 0, p.err
@@ -116,8 +113,7 @@ func (o *Object) writePiece(w io.Writer, sum hash.Hash, p piece) (int, error) {
 	return w.Write(p.content)
 }
 
-// writeInTurn writes what is short or in memory, where there is nothing to wait for:
-// reading it ahead would take memory for no time.
+// writeInTurn writes a short object, or one in memory: reading it ahead would only take memory.
 func (o *Object) writeInTurn(w io.Writer) (total int64, err error) {
 	buf := o.buffers.takePiece()
 	defer o.buffers.givePiece(buf)

@@ -18,8 +18,8 @@ var (
 	ErrTooLarge = errors.New("object too large")
 	// ErrCorrupt is matched by every [*CorruptError].
 	ErrCorrupt = errors.New("corrupt object database")
-	// ErrBusy says that others hold what is needed at this moment:
-	// descriptors or room for temporary files. Trying later may help.
+	// ErrBusy says that descriptors or room for temporary files are used up at this moment. Trying
+	// later may help.
 	ErrBusy = errors.New("out of descriptors or temporary space")
 	// ErrDenied says that the permissions of a file do not let this process
 	// read it.
@@ -34,10 +34,10 @@ var (
 	ErrWrongID   = errors.New("content does not hash to the object id")
 )
 
-// CorruptError is damage: bytes that cannot be read or are not what they claim
-// to be. A truncated file wraps io.ErrUnexpectedEOF.
+// CorruptError is damage: bytes that are unreadable or wrong. A truncated file wraps
+// io.ErrUnexpectedEOF.
 type CorruptError struct {
-	Object ID     // the object that was asked for, zero where there was none
+	Object ID     // the requested object, zero if there was none
 	Where  string // the damaged file, relative to the root
 	Err    error  // the cause
 }
@@ -55,10 +55,9 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 // Is makes every CorruptError match [ErrCorrupt].
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Corrupt wraps a cause in a [*CorruptError], unless it is a verdict already. A
-// bare end of file becomes an unexpected one, since a caller would take io.EOF for
-// the orderly end of an object. Paths are removed: those of files opened through
-// an os.Root are absolute.
+// Corrupt wraps a cause in a [*CorruptError], unless it is a verdict already. A bare io.EOF becomes
+// io.ErrUnexpectedEOF, since a caller would take io.EOF for the orderly end of an object. Paths are
+// removed: those of files opened through an os.Root are absolute.
 func Corrupt(where string, err error) error {
 	if err == nil || IsVerdict(err) {
 		return err
@@ -70,10 +69,10 @@ func Corrupt(where string, err error) error {
 	return &CorruptError{Where: where, Err: err}
 }
 
-// About fills in the object of a [*CorruptError] that does not name one yet.
+// About sets the object of a [*CorruptError] without one.
 func About(id ID, err error) error {
 	if err == nil {
-		return nil // before damage is allocated: this is the path of every read
+		return nil // before anything is allocated: every read takes this path
 	}
 	var damage *CorruptError
 	if !errors.As(err, &damage) || !damage.Object.IsZero() {
@@ -82,13 +81,13 @@ func About(id ID, err error) error {
 	return &CorruptError{Object: id, Where: damage.Where, Err: damage.Err}
 }
 
-// IsVerdict says whether err is to be handed on as it is.
+// IsVerdict reports whether err is to be returned unchanged.
 func IsVerdict(err error) bool {
 	verdicts := []error{ErrCorrupt, ErrTooLarge, ErrBusy, ErrDenied, ErrClosed, ErrNotFound}
 	return slices.ContainsFunc(verdicts, func(verdict error) bool { return errors.Is(err, verdict) })
 }
 
-// WithoutPath takes the name of the file out of an error.
+// WithoutPath removes the file name from an error.
 func WithoutPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -97,6 +96,5 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// IsDamage says that bytes cannot be had from where they should be: another place
-// may have a copy.
+// IsDamage reports whether an object is unreadable at its place: another place may have a copy.
 func IsDamage(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrDenied) }

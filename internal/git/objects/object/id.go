@@ -1,6 +1,6 @@
-// Package object is what the rooms of the object database have in common: the ids
-// and types of objects, the errors, and an open object, a stream of bytes that is
-// checked while it is read. It knows neither packs nor loose objects.
+// Package object has the common parts of the object database: the ids and types of objects, the
+// errors, and an open object, a stream of bytes that is checked while it is read. It knows neither
+// packs nor loose objects.
 package object
 
 import (
@@ -32,13 +32,13 @@ func ParseID(digits string) (ID, error) {
 // String is the id in 40 lower-case hexadecimal digits.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// IsZero says whether id is all zeros, which names no object.
+// IsZero reports whether id is all zeros, which names no object.
 func (id ID) IsZero() bool { return id == ID{} }
 
 // Compare orders ids as git sorts them: as unsigned bytes.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
 
-// Type is what an object is. Its values are those of a pack entry.
+// Type is the type of an object. Its values are those of a pack entry.
 type Type uint8
 
 // The four types of objects.
@@ -52,7 +52,7 @@ const (
 // typeNames are git's names of the types.
 var typeNames = [...]string{Commit: "commit", Tree: "tree", Blob: "blob", Tag: "tag"}
 
-// ParseType returns the type of a name such as commit, or false.
+// ParseType returns the type with a name such as commit.
 func ParseType(name string) (Type, bool) {
 	for t := Commit; t <= Tag; t++ {
 		if typeNames[t] == name {
@@ -70,8 +70,8 @@ func (t Type) String() string {
 	return "type(" + strconv.Itoa(int(t)) + ")"
 }
 
-// AppendHeader appends what git hashes, and stores in a loose object, before
-// the content: the type, a space, the size in decimal digits and a NUL.
+// AppendHeader appends the header that git hashes, and stores in a loose object, before the
+// content: the type, a space, the size in decimal digits and a NUL.
 func AppendHeader(b []byte, t Type, size int64) []byte {
 	b = append(b, t.String()...)
 	b = append(b, ' ')

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Object is an open object: a stream of exactly Size bytes. It pins the packs
-// it reads until it is closed. One goroutine may use it at a time.
+// Object is an open object: a stream of exactly Size bytes. It pins the packs that it reads until
+// it is closed. One goroutine may use it at a time.
 type Object struct {
 	kind    Type
 	size    int64
@@ -18,35 +18,34 @@ type Object struct {
 	left    int64
 	source  Source
 	hash    hash.Hash
-	err     error // of every further Read
+	err     error // returned by every further Read
 	damage  func(error) error
 	release func() // may be nil
 	buffers *Buffers
 	closed  atomic.Bool
 }
 
-// Source reads the bytes of an object, and io.EOF only when every check of its
-// own has passed. It is closed once.
+// Source reads the bytes of an object, and returns io.EOF only when all of its own checks have
+// passed. It is closed once.
 type Source interface {
 	io.Reader
-	// Held is how much memory the source takes until it is closed.
+	// Held is how much memory the source holds until it is closed.
 	Held() int64
 	Close()
 }
 
-// Rewinder is a source that can begin again for less than a new one costs. It stays
-// open at its end.
+// Rewinder is a source that can restart more cheaply than a new source. It stays open at its end.
 type Rewinder interface {
 	Rewind() error
 }
 
-// New returns an object whose bytes come from a source, which it owns. Every
-// failure to read them passes through damage, which says where the bytes lie.
+// New returns an object whose bytes come from a source, which it owns. Every read error passes
+// through damage, which adds the place of the bytes.
 func New(b *Buffers, id ID, kind Type, size int64, source Source, damage func(error) error) *Object {
 	return &Object{id: id, kind: kind, size: size, left: size, source: source, damage: damage, buffers: b}
 }
 
-// OnClose sets what Close calls at its end.
+// OnClose sets a function that Close calls at its end.
 func (o *Object) OnClose(release func()) { o.release = release }
 
 // Type is the object's type.
@@ -55,9 +54,9 @@ func (o *Object) Type() Type { return o.kind }
 // Size is the object's length in bytes.
 func (o *Object) Size() int64 { return o.size }
 
-// Held is how many bytes of memory the object takes at most until it is closed, with
-// the buffers of [Object.WriteTo]. It does not grow with the size of the object, apart
-// from a few bytes for each MiB.
+// Held is how many bytes of memory the object holds at most until it is closed, with the buffers of
+// [Object.WriteTo]. It does not grow with the size of the object, apart from a few bytes for each
+// MiB.
 func (o *Object) Held() int64 {
 	buffers := int64(pieceBytes)
 	if o.readsAhead() {
@@ -66,21 +65,21 @@ func (o *Object) Held() int64 {
 	return o.source.Held() + buffers
 }
 
-// Verify makes the object compare its bytes with its id while they are read.
-// Call it before the first Read. Loose objects are compared in any case.
+// Verify makes the object compare its bytes with its id while they are read. Call it before the
+// first Read. Loose objects are always compared.
 func (o *Object) Verify() {
 	if o.hash == nil && o.left == o.size {
 		o.hash = sha1.New()
 		o.hash.Write(AppendHeader(nil, o.kind, o.size))
-		if s, ok := o.source.(interface{ SkipChecksum() }); ok { // the id says more
+		if s, ok := o.source.(interface{ SkipChecksum() }); ok { // the id proves more
 			s.SkipChecksum()
 		}
 	}
 }
 
-// Read reads the object's bytes, then returns io.EOF. The last of them come only after
-// all checks have passed: on damage there is a [*CorruptError] instead, so a
-// caller that reads exactly Size bytes is as safe as one that reads to the end.
+// Read reads the object's bytes, then returns io.EOF. It returns the last bytes only after all
+// checks have passed: on damage there is a [*CorruptError] instead, so a caller that reads exactly
+// Size bytes is as safe as one that reads to the end.
 func (o *Object) Read(p []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
@@ -121,7 +120,7 @@ func (o *Object) read(p []byte) (int, error) {
 	if n == 0 {
 		return 0, io.EOF
 	}
-	o.hash = nil // compared; what follows is only the end
+	o.hash = nil // it was compared; only the end is left
 	if _, again := o.source.(Rewinder); !again {
 		o.source.Close()
 		o.source = Bytes(nil)
@@ -129,12 +128,12 @@ func (o *Object) read(p []byte) (int, error) {
 	return n, nil
 }
 
-// again returns the object from its beginning, after all of it was read. It is opened
-// anew unless its source can be rewound.
+// again restarts the object after all of it was read. It opens the object again unless its source
+// can be rewound.
 func (o *Object) again(open func() (*Object, error)) (*Object, error) {
 	source, ok := o.source.(Rewinder)
 	if !ok {
-		_ = o.Close() // only read from
+		_ = o.Close() // it was only read
 		return open()
 	}
 	if err := source.Rewind(); err != nil {
@@ -144,8 +143,8 @@ func (o *Object) again(open func() (*Object, error)) (*Object, error) {
 	return o, nil
 }
 
-// SizeError tells a stream that ended properly, but too early for the size
-// that was declared, from one that was cut off.
+// SizeError distinguishes a stream that ended properly, but before the declared size, from a
+// truncated one.
 func SizeError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return ErrWrongSize
@@ -153,7 +152,7 @@ func SizeError(err error) error {
 	return err
 }
 
-// Ended checks that a source has no more bytes than were read of it.
+// Ended checks that a source has no further bytes.
 func Ended(s io.Reader) error {
 	var extra [1]byte
 	switch n, err := io.ReadFull(s, extra[:]); {
@@ -193,9 +192,8 @@ func (o *Object) Close() error {
 	return nil
 }
 
-// trustedSize is up to which size memory is allocated because an object says
-// that it is so long. Beyond it memory grows with the bytes that arrive: the
-// header of a delta can declare any size.
+// trustedSize is the declared size up to which memory is allocated in advance. Beyond it memory
+// grows with the bytes that arrive: the header of a delta can declare any size.
 const trustedSize = 1 << 20
 
 // AppendTo appends the rest of the object to buf.
@@ -216,7 +214,7 @@ func (o *Object) AppendTo(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// end makes the checks of an object of which all was read, unless they were made.
+// end checks an object of which all was read, unless that was done.
 func (o *Object) end() error {
 	var none [1]byte
 	if _, err := o.Read(none[:]); !errors.Is(err, io.EOF) {
@@ -225,7 +223,7 @@ func (o *Object) end() error {
 	return nil
 }
 
-// Grow lengthens b by n bytes, whose content is not defined.
+// Grow lengthens b by n bytes of undefined content.
 func Grow(b []byte, n int64) []byte {
 	return slices.Grow(b, int(n))[:len(b)+int(n)]
 }

@@ -8,42 +8,39 @@ import (
 	"github.com/repomcp/repomcp/internal/base/lru"
 )
 
-// A stream that is compared with its id at its end has given wrong bytes by
-// then, and a client that resumes it later keeps them. So a sound object is
-// read twice: once to compare the whole with its id, which also notes a sum of
-// each piece, and once more to give the pieces, each after a look at its sum.
-// The sums are of the content that belongs to the id, so they hold for ever,
-// for every copy, and whatever becomes of the file between the two readings.
+// A stream that is compared with its id only at its end has already returned wrong bytes by then,
+// and a client that resumes it later keeps them. So a sound object is read twice: once to compare
+// the whole with its id, which also records a sum of each piece, and once more to return the
+// pieces, each after a check of its sum. The sums are those of the content with this id, so they
+// are valid for ever, for every copy, and whatever happens to the file between the two readings.
 
-// proof is what is known of an object that was compared with its id once.
+// proof is the result of comparing an object with its id.
 type proof struct {
 	kind   Type
 	size   int64
 	pieces []uint64 // the sum of each piece of pieceBytes; the last may be shorter
 }
 
-// proofOverhead is what a proof costs apart from its sums: a map entry, a list
-// element and the proof itself.
+// proofOverhead is the cost of a proof besides its sums: a map entry, a list element and the proof
+// itself.
 const proofOverhead = 300
 
-// Proofs remembers large objects that were compared with their ids, for all
-// repositories: what it knows is of no use to who cannot read the object. Any
-// number of goroutines may use it.
+// Proofs remembers large objects that were compared with their ids, for all repositories: proofs
+// are useless to clients that cannot read the object. Any number of goroutines may use it.
 type Proofs struct {
 	seed maphash.Seed
 	byID *lru.Cache[ID, proof]
 }
 
-// NewProofs returns an empty memory that takes up to limit bytes.
+// NewProofs returns an empty memory of up to limit bytes.
 func NewProofs(limit int64) *Proofs {
 	return &Proofs{seed: maphash.MakeSeed(), byID: lru.New[ID, proof](limit)}
 }
 
 func (p proof) cost() int64 { return int64(8*cap(p.pieces)) + proofOverhead }
 
-// Sound opens an object that was compared with its id as a whole: neither its
-// size nor any of its bytes is another's. A large one is read for that once more than
-// else, unless that was done before and is remembered.
+// Sound opens an object that was compared with its id as a whole: its size and all of its bytes are
+// right. A large object is read an additional time for that, unless its proof is remembered.
 func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Object, error) {
 	object, err := open()
 	if err != nil {
@@ -72,23 +69,23 @@ func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Obje
 	return object, nil
 }
 
-// Prove writes an object that nothing was read of, compares it with its id, and
-// remembers that for Sound. What was written is the object when there is no error.
+// Prove writes an object of which nothing was read, compares it with its id, and remembers that for
+// Sound. The written bytes are the object if there is no error.
 func (p *Proofs) Prove(ctx context.Context, object *Object, w io.Writer) error {
 	_, err := p.prove(ctx, object, w)
 	return err
 }
 
-// closedAfter closes an object that is of no use after an error.
+// closedAfter closes an object after an error.
 func closedAfter(object *Object, err error) error {
 	if err != nil {
-		_ = object.Close() // only read from
+		_ = object.Close() // it was only read
 	}
 	return err
 }
 
-// hold compares an object at once that is in memory, or small enough to be,
-// and reports whether it is one.
+// hold reads an object that is small, or already in memory, into memory, which compares it at once.
+// It reports whether it did so.
 func (o *Object) hold() (bool, error) {
 	held, ok := o.source.(*content)
 	if !ok {
@@ -99,7 +96,7 @@ func (o *Object) hold() (bool, error) {
 		if err != nil {
 			return true, err
 		}
-		o.source.Close() // of an empty object it is open
+		o.source.Close() // it is still open for an empty object
 		o.left, o.err = o.size, nil
 		o.source, o.hash = Bytes(bytes), nil
 		return true, nil
@@ -120,16 +117,16 @@ func (p *Proofs) prove(ctx context.Context, object *Object, w io.Writer) (proof,
 	return r.remember(), nil
 }
 
-// Prover compares an object with its id in parts. The zero value is that of an object
-// that is remembered already. One goroutine may use it at a time.
+// Prover compares an object with its id in parts. The zero value is the prover of an object with a
+// remembered proof. One goroutine may use it at a time.
 type Prover struct {
 	proofs *Proofs
 	object *Object
 	sums   *pieceSums
 }
 
-// Begin returns the prover of an object that nothing was read of, which it owns. The
-// object is also written to w.
+// Begin returns the prover of an object of which nothing was read, and takes ownership of the
+// object. The object is also written to w.
 func (p *Proofs) Begin(ctx context.Context, object *Object, w io.Writer) *Prover {
 	object.Verify()
 	sums := &pieceSums{ctx: ctx, w: w}
@@ -137,14 +134,14 @@ func (p *Proofs) Begin(ctx context.Context, object *Object, w io.Writer) *Prover
 	return &Prover{p, object, sums}
 }
 
-// Known says whether the object of an id was compared and is remembered.
+// Known reports whether the proof of an object is remembered.
 func (p *Proofs) Known(id ID) bool {
 	_, known := p.byID.Get(id)
 	return known
 }
 
-// Advance reads about so many bytes more, and reports whether those were the last: then
-// the object is its id's, and Sound knows it.
+// Advance reads about most bytes more. whole reports that those were the last, the object matches
+// its id, and Sound knows it.
 func (r *Prover) Advance(most int64) (whole bool, err error) {
 	if r.object == nil {
 		return true, nil
@@ -175,16 +172,16 @@ func (r *Prover) Close() error {
 	return r.object.Close()
 }
 
-// remember keeps what is known of the object, all of which was read.
+// remember stores the proof of the object, all of which was read.
 func (r *Prover) remember() proof {
 	known := proof{kind: r.object.kind, size: r.object.size, pieces: r.sums.end()}
-	if known.size > pieceBytes { // smaller ones are compared anew each time
+	if known.size > pieceBytes { // smaller ones are compared again each time
 		r.proofs.byID.Put(r.object.id, known, known.cost())
 	}
 	return known
 }
 
-// pieceSums sums pieces of what is written through it.
+// pieceSums computes sums of pieces of the bytes that are written to it.
 type pieceSums struct {
 	ctx  context.Context
 	w    io.Writer
@@ -199,7 +196,7 @@ func (p *pieceSums) Write(b []byte) (int, error) {
 	}
 	for rest := b; len(rest) > 0; {
 		n := min(len(rest), pieceBytes-p.fill)
-		_, _ = p.hash.Write(rest[:n]) // never fails
+		_, _ = p.hash.Write(rest[:n]) // it never fails
 		rest, p.fill = rest[n:], p.fill+n
 		if p.fill == pieceBytes {
 			p.next()
@@ -222,15 +219,14 @@ func (p *pieceSums) end() []uint64 {
 	return p.sums
 }
 
-// proven is a source whose pieces are given after each was compared with its
-// sum.
+// proven is a source that compares each piece with its sum before it returns the piece.
 type proven struct {
 	source  Source
 	buffers *Buffers
 	seed    maphash.Seed
-	pieces  []uint64 // the sums of those that are to come
-	left    int64    // bytes of them
-	buf     *[]byte  // that rest is in; nil: none was needed
+	pieces  []uint64 // the sums of the remaining pieces
+	left    int64    // in the remaining pieces, in bytes
+	buf     *[]byte  // contains rest; nil until needed
 	rest    []byte   // of the last piece, compared
 }
 
@@ -242,7 +238,7 @@ func (p *proven) Read(b []byte) (int, error) {
 		size := int(min(p.left, pieceBytes))
 		if len(b) >= size {
 			if err := p.piece(b[:size]); err != nil {
-				return 0, err // not one of its bytes
+				return 0, err // none of its bytes is returned
 			}
 			return size, nil
 		}
@@ -259,7 +255,7 @@ func (p *proven) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// piece reads the next one, and compares it.
+// piece reads the next piece, and compares it.
 func (p *proven) piece(b []byte) error {
 	if _, err := io.ReadFull(p.source, b); err != nil {
 		return SizeError(err)

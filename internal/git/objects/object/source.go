@@ -7,8 +7,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/inflate"
 )
 
-// Buffers are what readers of objects leave to the next ones. The zero value is
-// ready; one is for all objects of a process.
+// Buffers are reusable buffers for reading objects. The zero value is ready; a process has one for
+// all objects.
 type Buffers struct {
 	inflaters sync.Pool // of *inflate.Reader
 	pieces    sync.Pool // of *[]byte, of pieceBytes
@@ -52,8 +52,8 @@ type Stream struct {
 	buffers *Buffers
 }
 
-// Inflate returns a source of the zlib stream at off, which has at most length
-// bytes. The file stays the caller's.
+// Inflate returns a source of the zlib stream at off, which has at most length bytes. The caller
+// keeps the file.
 func (b *Buffers) Inflate(file io.ReaderAt, off, length int64) (*Stream, error) {
 	inflater, ok := b.inflaters.Get().(*inflate.Reader)
 	if !ok {

@@ -5,9 +5,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 )
 
-// Cache keeps objects of packs, for all repositories and readers; the least recently
-// used go out. Any number of goroutines may use it. Its bytes are never changed, so
-// readers hold them without a lock after they have left it.
+// Cache caches objects of packs, for all repositories and readers, and drops the least recently
+// used. Any number of goroutines may use it. Its bytes are never changed, so readers use them
+// without a lock even after they were dropped.
 type Cache struct {
 	shards [cacheShards]*lru.Cache[cacheKey, inflated]
 	limit  int64 // of a shard
@@ -25,7 +25,7 @@ type cacheKey struct {
 	offset int64
 }
 
-// cachedOverhead is what an entry costs apart from its bytes.
+// cachedOverhead is the cost of an entry besides its bytes.
 const cachedOverhead = 200
 
 // NewCache returns an empty cache for up to limit bytes.
@@ -42,15 +42,15 @@ func (c *Cache) shard(key cacheKey) *lru.Cache[cacheKey, inflated] {
 	return c.shards[uint64(key.offset)*goldenRatio>>(64-cacheBits)]
 }
 
-// Get returns the object at a place, if it is there. Its bytes must not be changed.
+// Get returns the object at a place, if it is cached. Its bytes must not be changed.
 func (c *Cache) Get(at Place) (object.Type, []byte, bool) {
 	key := cacheKey{at.pack.key, at.off}
 	known, ok := c.shard(key).Get(key)
 	return known.kind, known.data, ok
 }
 
-// Put keeps data, which nobody may change from here on. What would fill more
-// than half of a shard is not kept.
+// Put caches data, which must not be changed from here on. It ignores data that would fill more
+// than half of a shard.
 func (c *Cache) Put(at Place, kind object.Type, data []byte) {
 	cost := int64(cap(data)) + cachedOverhead
 	if cost > c.limit/2 {

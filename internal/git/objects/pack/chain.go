@@ -12,7 +12,7 @@ import (
 var (
 	errDeltaCycle = errors.New("delta chain leads back to itself")
 	errNoBase     = errors.New("base of a delta is missing")
-	// errSpill says inside the package that an object is too large for memory.
+	// errSpill says, only within the package, that an object is too large for memory.
 	errSpill = fmt.Errorf("%w for memory", object.ErrTooLarge)
 )
 
@@ -31,9 +31,9 @@ type inflated struct {
 	data []byte
 }
 
-// descend collects the deltas from the object at a place to its base in s.links.
-// visit reads what is at the next place, and is done when that ends the chain. A
-// base that is a loose object is returned.
+// descend collects the deltas from the object at a place to its base in s.links. visit reads the
+// entry at the next place, and is done when that ends the chain. descend returns a base that is a
+// loose object.
 func (s *resolver) descend(at Place, visit func(Place) (l link, done bool, err error)) (*object.Object, error) {
 	s.links, s.deltas = s.links[:0], s.deltas[:0]
 	for {
@@ -58,9 +58,9 @@ func (s *resolver) descend(at Place, visit func(Place) (l link, done bool, err e
 	}
 }
 
-// baseOf returns the place of the base of the last link; none when it is in no
-// pack. The base of a ref-delta is in the same pack, where git looks first; only a
-// thin pack that somebody put there has it elsewhere.
+// baseOf returns the place of the base of the last link; no place if it is in no pack. The base of
+// a ref-delta is normally in the same pack, where git looks first; only a thin pack in the
+// repository has it elsewhere.
 func (s *resolver) baseOf(l link) (Place, error) {
 	if l.entry.kind == ofsDelta {
 		return Place{l.pack, l.entry.base}, nil
@@ -81,7 +81,7 @@ func (s *resolver) baseOf(l link) (Place, error) {
 	return next, nil
 }
 
-// typeOf returns the type of the base of a chain, which is that of the whole chain.
+// typeOf returns the type of the base of a chain, which is the type of the whole chain.
 func (s *resolver) typeOf(at Place) (kind object.Type, err error) {
 	loose, err := s.descend(at, func(at Place) (l link, done bool, err error) {
 		e, _, err := s.entryAt(at, longestEntryHeader)
@@ -98,12 +98,12 @@ func (s *resolver) typeOf(at Place) (kind object.Type, err error) {
 	return kind, nil
 }
 
-// resolve reads the object at a place and appends it to buf. It fails with
-// ErrTooLarge when it is larger than limit, before anything of that size is
-// allocated, and with errSpill when a part of its chain is too large for memory.
+// resolve reads the object at a place and appends it to buf. It fails with ErrTooLarge if the
+// object is larger than limit, before anything of that size is allocated, and with errSpill if a
+// part of its chain is too large for memory.
 //
-// The way down to the base collects the inflated deltas, which are small; the
-// way back applies them and leaves each base in the cache.
+// The way down to the base collects the inflated deltas, which are small; the way back applies them
+// and leaves each base in the cache.
 func (s *resolver) resolve(at Place, limit int64, buf []byte) (object.Type, []byte, error) {
 	var base inflated
 	loose, err := s.descend(at, func(at Place) (l link, done bool, err error) {
@@ -162,11 +162,11 @@ func (s *resolver) appendWhole(buf []byte, at Place, e entry, head []byte, limit
 	return buf, err
 }
 
-// growRoomy makes b n bytes longer, with room behind it for inflating fast: most
-// commits and deltas are shorter than that.
+// growRoomy lengthens b by n bytes, with room after it for fast inflating: most commits and deltas
+// are shorter than that room.
 func growRoomy(b []byte, n int64) []byte { return object.Grow(b, n+inflate.Room)[:len(b)+int(n)] }
 
-// inflateBase inflates the base of a chain into memory of its own, for others too.
+// inflateBase inflates the base of a chain into separate memory, which is also cached.
 func (s *resolver) inflateBase(at Place, e entry, head []byte) (inflated, error) {
 	if e.size > s.most {
 		return inflated{}, errSpill
@@ -179,8 +179,8 @@ func (s *resolver) inflateBase(at Place, e entry, head []byte) (inflated, error)
 	return base, nil
 }
 
-// inflateDelta inflates a delta. The first link is the object itself, which must
-// not be larger than limit.
+// inflateDelta inflates a delta. The first link is the object itself, which must not be larger than
+// limit.
 func (s *resolver) inflateDelta(at Place, e entry, head []byte, limit int64) (link, error) {
 	start := len(s.deltas)
 	if int64(start)+e.size > s.most {

@@ -14,27 +14,25 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 )
 
-// maxVerdicts bounds the index files whose verdict is remembered, some 400 bytes
-// each.
+// maxVerdicts bounds the index files whose verdict is remembered, some 400 bytes each.
 const maxVerdicts = 10_000
 
-// checks compares large indexes with their checksums while they are in use
-// already: that takes a second for some gigabytes, which nobody is to wait for.
-// Each file is read once. What is wrong is refused from then on, as a small
-// index is from the beginning.
+// checks compares large indexes with their checksums while they are already in use: that takes a
+// second for some gigabytes, which no request should wait for. Each file is read once. A damaged
+// index is refused from then on, as a small one is from the beginning.
 type checks struct {
 	root     *os.Root
 	delay    time.Duration
 	ctx      context.Context // ends with the reader
 	end      context.CancelFunc
-	verdicts *lru.Cache[string, verdict] // by the name of the file
+	verdicts *lru.Cache[string, verdict] // by file name
 
 	starting sync.Mutex // or closing
 	running  sync.WaitGroup
-	reading  sync.Mutex // one index at a time
+	reading  sync.Mutex // held while an index is read
 }
 
-// verdict is what was found out of an index file.
+// verdict is the result of checking an index file.
 type verdict struct {
 	info fs.FileInfo
 	err  error // nil: it is sound
@@ -55,8 +53,7 @@ func (c *checks) known(p *Pack) (err error, known bool) {
 	return v.err, true
 }
 
-// add has the index of a pack compared by a goroutine, or returns what was found out
-// before.
+// add starts a goroutine that compares the index of a pack, or returns the known verdict.
 func (c *checks) add(p *Pack) error {
 	if err, known := c.known(p); known {
 		return err
@@ -77,9 +74,9 @@ func (c *checks) add(p *Pack) error {
 	return nil
 }
 
-// judge reads an index unless there is a verdict on it. A file that cannot be read,
-// or is another one by now, gets none. That the comparison panicked is a verdict:
-// requests fail with it, and so it comes to the log.
+// judge reads an index unless there is a verdict on it. A file that is unreadable, or was replaced
+// by now, gets none. A panic during the comparison is a verdict: requests fail with it, so it is
+// logged.
 func (c *checks) judge(p *Pack) {
 	damage, known := c.known(p)
 	if !known {
@@ -97,24 +94,24 @@ func (c *checks) judge(p *Pack) {
 	}
 }
 
-// errOtherFile says that a file has taken the place of another.
+// errOtherFile says that a file was replaced.
 var errOtherFile = errors.New("the file is another one")
 
-// compare compares an index with its checksum. It has a descriptor of its own, since
-// that of the pack may be closed meanwhile.
+// compare compares an index with its checksum. It opens a separate descriptor, since that of the
+// pack may be closed meanwhile.
 func (c *checks) compare(p *Pack) error {
 	file, info, err := files.Open(c.root, p.indexName())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // it was only read
 	if !files.Same(info, p.indexInfo) {
 		return errOtherFile
 	}
 	return checkSum(c.ctx, file, info.Size())
 }
 
-// close ends what runs, and waits for it.
+// close ends running checks, and waits for them.
 func (c *checks) close() {
 	c.starting.Lock() // add starts nothing from here on
 	c.end()

@@ -59,7 +59,7 @@ func parseEntry(b []byte, off int64) (entry, error) {
 		if err != nil {
 			return entry{}, err
 		}
-		// A base lies before its delta: so chains of these cannot be cycles.
+		// A base precedes its delta, so chains of these cannot be cycles.
 		if distance == 0 || distance > uint64(off) || off-int64(distance) < packHeader {
 			return entry{}, errBadEntry
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 )
 
-// fanoutSize is the size of a fan-out: for each first byte of an id, how many ids
-// begin with that or a smaller one.
+// fanoutSize is the size of a fan-out: for each first byte of an id, how many ids begin with that
+// or a smaller one.
 const fanoutSize = 256 * 4
 
 // idList is the sorted ids of an index or a multi-pack-index.
@@ -43,9 +43,9 @@ func (l *idList) raw(i uint32, buf *object.ID) ([]byte, error) {
 	return l.at(l.first+int64(i)*l.stride, object.IDSize, buf[:])
 }
 
-// search returns the position of the first id that is not before id, and
-// whether it is equal. Ids are hashes, so that a guess by proportion is close, and one
-// between its neighbours closer; ids that are not spread evenly are halved after some.
+// search returns the position of the first id that is not before id, and whether it is equal. Ids
+// are hashes, so a guess by proportion is close, and repeating it between the neighbours is closer;
+// after some steps the rest is halved, in case the ids are not evenly distributed.
 func (l *idList) search(id *object.ID) (pos uint32, found bool, err error) {
 	const guesses = 6
 	var buf object.ID

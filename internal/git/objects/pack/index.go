@@ -32,19 +32,18 @@ const (
 	smallestEntry = 2       // a pack entry has at least a header byte and some data
 )
 
-// index finds the offsets of a pack's objects. It is safe for any number of
-// goroutines and checks every position it reads from the file.
+// index finds the offsets of a pack's objects. It is safe for any number of goroutines and checks
+// every position that it reads from the file.
 type index struct {
 	idList
 	offsets int64     // position of the first 32-bit offset
 	wide    int64     // position of the first 64-bit offset
-	wides   int64     // how many of those there are
+	wides   int64     // number of 64-bit offsets
 	packSum object.ID // the checksum of the pack that the index belongs to
 }
 
-// newIndex reads and checks the parts of an index that have a fixed place:
-// the time it takes does not depend on the number of objects, apart from the
-// checksum of small indexes.
+// newIndex reads and checks the parts of an index at fixed places: the time does not depend on the
+// number of objects, apart from the checksum of small indexes.
 func newIndex(t *table) (*index, error) {
 	x := &index{idList: idList{table: t}}
 	if err := x.layOut(); err != nil {
@@ -53,8 +52,8 @@ func newIndex(t *table) (*index, error) {
 	return x, nil
 }
 
-// layOut places the tables of the file's version and checks that the file is
-// as long as they say.
+// layOut computes the positions of the tables of the file's version and checks that the file is as
+// long as they need.
 func (x *index) layOut() error {
 	var buf [idxTrailer]byte
 	head, err := x.at(0, idxHeader, buf[:])
@@ -136,7 +135,7 @@ func (x *index) offset(i uint32) (int64, error) {
 	return int64(long), nil
 }
 
-// hashStep is how much is hashed between two looks at the context.
+// hashStep is how much is hashed between two checks of the context.
 const hashStep = 1 << 20
 
 // sumOf returns the SHA-1 of the first n bytes of a file.
@@ -156,7 +155,7 @@ func sumOf(ctx context.Context, file io.ReaderAt, n int64) (sum object.ID, err e
 	return sum, nil
 }
 
-// checkSum compares an index file with its last bytes.
+// checkSum compares an index file with its trailing checksum.
 func checkSum(ctx context.Context, file io.ReaderAt, size int64) error {
 	got, err := sumOf(ctx, file, size-object.IDSize)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 )
 
-// resolver is one operation on an object and the chain of its bases, with what
-// that needs besides its result: reading small objects allocates nothing.
+// resolver is one operation on an object and the chain of its bases, with reusable buffers: reading
+// small objects allocates nothing.
 type resolver struct {
 	packs     *Reader
 	elsewhere Elsewhere
@@ -21,12 +21,12 @@ type resolver struct {
 	bases     window         // the same around a base of it
 	links     []link         // of the chain, from the object towards its base
 	deltas    []byte         // inflated deltas of the chain, one after the other
-	most      int64          // that a part of the chain, or all deltas, may take in memory
+	most      int64          // limit for a part of the chain, or all deltas, in memory
 	hash      hash.Hash
-	header    []byte // what is hashed before a content
-	// identified says that the object is compared with its id, so that its
-	// stream's checksum, which says less, need not be. Bases stay in memory for
-	// readers that compare nothing: their checksums are always.
+	header    []byte // the hashed header of a content
+	// identified says that the object is compared with its id, so its stream's checksum, which
+	// proves less, need not be. Bases are cached for readers that compare nothing, so their
+	// checksums always are.
 	identified bool
 }
 
@@ -59,19 +59,19 @@ func (s *resolver) window() *window {
 	return &s.bases
 }
 
-// entryAt reads the header of the entry of the next link. What was read of its
-// data is returned too: with the header n bytes or more.
+// entryAt reads the header of the entry of the next link. It also returns the data that was read
+// with the header: together n bytes or more.
 func (s *resolver) entryAt(at Place, n int64) (entry, []byte, error) {
 	if len(s.links) == 0 && !s.own.leadsTo(at.pack, at.off) && !s.own.endsNear(at.pack, at.off) {
 		s.own, s.other = s.other, s.own
 	}
-	b, err := s.window().from(at.pack, at.off, n)
+	b, err := s.window().readAt(at.pack, at.off, n)
 	if err != nil {
 		return entry{}, nil, err
 	}
 	e, err := parseEntry(b, at.off)
-	// An entry that declares more than its bytes can hold is refused before
-	// memory is allocated for it.
+	// An entry that declares more than its bytes can hold is refused before memory is allocated for
+	// it.
 	if err == nil && e.size/largestRatio > at.pack.end-at.off {
 		err = object.ErrWrongSize
 	}
@@ -81,17 +81,16 @@ func (s *resolver) entryAt(at Place, n int64) (entry, []byte, error) {
 	return e, b[e.length:], nil
 }
 
-// deflatedBound is how long a zlib stream of size bytes can be when its writer
-// falls back to stored blocks of any sensible length. It is where reading
-// starts, not a limit: a longer stream is read on.
+// deflatedBound is how long a zlib stream of size bytes can be if its writer falls back to stored
+// blocks of any sensible length. It is the first read, not a limit: a longer stream is read on.
 func deflatedBound(size int64) int64 { return size + size/512 + 64 }
 
-// largestRatio is how much a deflate stream can grow at most: 258 bytes from
-// two bits, less what the headers take.
+// largestRatio is the largest growth of a deflate stream: 258 bytes from two bits, less the
+// headers.
 const largestRatio = 1032
 
-// deflatedGuess is how long the stream of size bytes likely is at most. More is
-// read where it was wrong.
+// deflatedGuess is the likely maximum length of the stream of size bytes. If it is wrong, more is
+// read.
 func deflatedGuess(size int64) int64 {
 	const long = 64 << 10
 	if size > long {
@@ -115,16 +114,16 @@ func (s *resolver) inflate(dst []byte, at Place, e entry, head []byte) error {
 	more := func() (_ []byte, err error) {
 		// The window may have had more than was needed: as much again would be no more.
 		need = min(2*max(need, int64(len(head)))+firstRead, left)
-		head, err = s.window().from(p, start, need)
+		head, err = s.window().readAt(p, start, need)
 		return head, err
 	}
 	if int64(len(head)) < min(need, left) {
 		var err error
-		if head, err = s.window().from(p, start, min(need, left)); err != nil {
+		if head, err = s.window().readAt(p, start, min(need, left)); err != nil {
 			return err
 		}
 	}
-	// What is free behind dst is used for speed.
+	// Free space after dst makes inflating faster.
 	room := dst[:min(cap(dst), len(dst)+inflate.Room)]
 	n, err := s.decoder.Inflate(room, len(dst), head, more)
 	if err == nil && n != len(dst) {
@@ -151,9 +150,9 @@ func (s *resolver) deltaHeader(at Place, e entry, head []byte) (base, result int
 	first := buf[:min(longestDeltaHeader, e.size)]
 	n, err := s.decoder.Inflate(first, len(first), head, nil)
 	switch {
-	case errors.Is(err, inflate.ErrSize): // there is more, as there should be
+	case errors.Is(err, inflate.ErrSize): // there is more, as expected
 		err = nil
-	case errors.Is(err, io.ErrUnexpectedEOF): // head ends before
+	case errors.Is(err, io.ErrUnexpectedEOF): // head ends too early
 		err = s.stream(first, at, e)
 	case err == nil && n < len(first):
 		err = object.ErrWrongSize

@@ -27,9 +27,9 @@ const (
 	midxSHA1       = 1
 )
 
-// MultiIndex is a multi-pack-index. It is taken as a hint: it says in which pack
-// an object probably is, and the index of that pack is asked whether it is there
-// and where. So one that is stale or damaged costs time and changes no answer.
+// MultiIndex is a multi-pack-index. It is used as a hint: it names the pack that probably has an
+// object, and the index of that pack decides. So a stale or damaged multi-pack-index costs time and
+// changes no answer.
 type MultiIndex struct {
 	idList
 	info    fs.FileInfo
@@ -37,8 +37,7 @@ type MultiIndex struct {
 	packs   []*Pack
 }
 
-// OpenMultiIndex opens the multi-pack-index of a pack directory. Every failure
-// means that there is none.
+// OpenMultiIndex opens the multi-pack-index of a pack directory, or returns nil after any failure.
 func (r *Reader) OpenMultiIndex(dir string, packs []*Pack) *MultiIndex {
 	name := path.Join(dir, MultiIndexName)
 	file, info, err := files.Open(r.root, name)
@@ -97,8 +96,7 @@ func (m *MultiIndex) chunks(n int) (map[string]chunk, bool) {
 	return chunks, true
 }
 
-// readNames finds the packs under the names of their indexes. A pack that is gone
-// leaves a gap.
+// readNames finds the packs by the names of their indexes. A missing pack leaves a gap.
 func (m *MultiIndex) readNames(names chunk, number int64, dir string, packs []*Pack) bool {
 	if names.size > midxNames || number > names.size {
 		return false
@@ -142,13 +140,13 @@ func (m *MultiIndex) Hint(id *object.ID) *Pack {
 	return m.packs[number]
 }
 
-// Count is how many objects it has.
+// Count is the number of its objects.
 func (m *MultiIndex) Count() uint64 { return uint64(m.count) }
 
-// Covers says whether it is of that pack, too.
+// Covers reports whether it covers a pack.
 func (m *MultiIndex) Covers(p *Pack) bool { return slices.Contains(m.packs, p) }
 
-// Same says whether two multi-pack-indexes, or none, are of one file.
+// Same reports whether two multi-pack-indexes, or none, are of one file.
 func (m *MultiIndex) Same(other *MultiIndex) bool {
 	if m == nil || other == nil {
 		return m == nil && other == nil

@@ -27,9 +27,9 @@ const (
 	packTrailer = object.IDSize
 )
 
-// Pack is an open pack file and its index. It is safe for any number of
-// goroutines. A pack whose file cannot be used is kept with its fault, so that
-// the objects it should hold are reported as damaged and not as absent.
+// Pack is an open pack file and its index. It is safe for any number of goroutines. A pack whose
+// file is unusable is kept with its fault, so that its objects are reported as damaged and not as
+// absent.
 type Pack struct {
 	stem  string // the name of both files without its end, relative to the root
 	key   uint64 // names this pack in caches; never used twice
@@ -39,7 +39,7 @@ type Pack struct {
 	fault error // a *CorruptError
 
 	info, indexInfo fs.FileInfo // when they were opened
-	suspect         atomic.Bool // damage was seen: look at the files again
+	suspect         atomic.Bool // damage was seen: examine the files again
 }
 
 // Place is where an object lies in a pack.
@@ -51,10 +51,9 @@ type Place struct {
 // Pack is the pack of the place; nil for the zero value, which is no place.
 func (at Place) Pack() *Pack { return at.pack }
 
-// OpenPack opens an index and its pack, of the name stem.idx and stem.pack, for
-// which it takes up to two descriptors. Damage of the index is an error, as nobody
-// can tell what it should have held; damage of the pack is reported by who reads
-// it, and so is its absence.
+// OpenPack opens an index and its pack, stem.idx and stem.pack, for which it takes up to two
+// descriptors. Damage of the index is an error, since its content is unknown then; damage of the
+// pack, or its absence, is reported by reads.
 func (r *Reader) OpenPack(stem string, hasPack bool) (_ *Pack, err error) {
 	p := &Pack{stem: stem, key: r.lastKey.Add(1)}
 	defer func() {
@@ -89,7 +88,7 @@ func (r *Reader) OpenPack(stem string, hasPack bool) (_ *Pack, err error) {
 		p.fault = object.Corrupt(p.name(), p.check(p.info.Size()))
 	} else if object.IsDamage(err) {
 		p.fault, err = err, nil
-		p.info, _ = r.root.Stat(p.name()) // there may be none
+		p.info, _ = r.root.Stat(p.name()) // it may be missing
 	}
 	return p, err
 }
@@ -97,7 +96,7 @@ func (r *Reader) OpenPack(stem string, hasPack bool) (_ *Pack, err error) {
 func (p *Pack) name() string      { return p.stem + ".pack" }
 func (p *Pack) indexName() string { return p.stem + ".idx" }
 
-// Stem is the name that the pack was opened by.
+// Stem is the name by which the pack was opened.
 func (p *Pack) Stem() string { return p.stem }
 
 // NewestFirst compares packs for sorting.
@@ -134,12 +133,11 @@ func (p *Pack) check(size int64) error {
 	return nil
 }
 
-// Damaged says that damage was seen in the pack or its index, so that a newer look
-// at the files may find them mended.
+// Damaged reports whether damage was seen in the pack or its index, so that the files should be
+// examined again after a repair.
 func (p *Pack) Damaged() bool { return p.fault != nil || p.suspect.Load() }
 
-// Unchanged says whether the files are those that were opened, as far as their
-// times tell.
+// Unchanged reports whether the files are those that were opened, as far as their times tell.
 func (r *Reader) Unchanged(p *Pack) bool {
 	index, err := r.root.Stat(p.indexName())
 	if err != nil || !files.Same(index, p.indexInfo) {
@@ -170,8 +168,8 @@ func (p *Pack) Find(id *object.ID) (at Place, found bool, err error) {
 	return Place{p, offset}, true, nil
 }
 
-// IDs calls use with the ids of the pack in their order, from the first that is not
-// before low on, until use returns false.
+// IDs calls use with the sorted ids of the pack, from the first that is not before low on, until
+// use returns false.
 func (p *Pack) IDs(low object.ID, use func(object.ID) bool) error {
 	pos, _, err := p.index.search(&low)
 	for ; err == nil && pos < p.index.count; pos++ {
@@ -186,8 +184,8 @@ func (p *Pack) IDs(low object.ID, use func(object.ID) bool) error {
 	return p.damage(err)
 }
 
-// Verify compares the pack and its index with their trailing checksums, which reads
-// them whole. It returns damage, or the error of ctx.
+// Verify compares the pack and its index with their trailing checksums, for which it reads them
+// whole. It returns damage, or the error of ctx.
 func (p *Pack) Verify(ctx context.Context) error {
 	if p.fault != nil {
 		return p.fault
@@ -205,10 +203,10 @@ func (p *Pack) Verify(ctx context.Context) error {
 	return p.damage(err)
 }
 
-// VerifyIndex compares the index alone with its checksum. It returns damage, also of the
-// ends of the pack that were looked at when it was opened, or the error of ctx.
+// VerifyIndex compares only the index with its checksum. It returns damage, including that of the
+// ends of the pack that were examined when it was opened, or the error of ctx.
 func (p *Pack) VerifyIndex(ctx context.Context) error {
-	if p.fault != nil || p.index.whole != nil { // one that was read whole was compared then
+	if p.fault != nil || p.index.whole != nil { // a small index was compared when it was opened
 		return p.fault
 	}
 	if err := checkSum(ctx, p.index.file, p.index.size); err != nil {
@@ -217,7 +215,7 @@ func (p *Pack) VerifyIndex(ctx context.Context) error {
 	return nil
 }
 
-// damage wraps a failure to read the pack and remembers that there was one.
+// damage wraps a read error of the pack and remembers that there was one.
 func (p *Pack) damage(err error) error {
 	if err == nil {
 		return nil
@@ -251,7 +249,7 @@ func (p *Pack) Close() {
 	}
 }
 
-// Descriptors is how many are open.
+// Descriptors is the number of open files.
 func (p *Pack) Descriptors() int {
 	n := p.index.Descriptors()
 	if p.file != nil {

@@ -1,6 +1,6 @@
-// Package pack reads packs: a pack file and its index, gitformat-pack(5), a
-// multi-pack-index over several, and the objects in them, most of which are deltas
-// on others. What all packs of a process share is a [Reader].
+// Package pack reads packs: a pack file and its index, gitformat-pack(5), a multi-pack-index over
+// several, and the objects in them, most of which are deltas against others. A [Reader] has
+// everything that the packs of a process share.
 //
 // Packs are read with pread, never through a mapping. They are hostile input: every
 // size and position is checked before it is used, and damage is a
@@ -25,10 +25,9 @@ type Reader struct {
 	buffers *object.Buffers
 	limits  Limits
 	checks  *checks
-	// bases keeps the bases of deltas. Chains are read from the object to its last
-	// base, and the neighbours of an object, in tree order as in pack order, mostly
-	// share that path: so every base that was needed goes in, the objects that were
-	// asked for do not.
+	// bases caches the bases of deltas. Chains are read from the object to its last base, and
+	// neighbouring objects, in tree order as in pack order, mostly share that path: so every base
+	// is cached, and requested objects are not.
 	bases     *Cache
 	lastKey   atomic.Uint64
 	resolvers sync.Pool // of *resolver
@@ -36,23 +35,22 @@ type Reader struct {
 
 // Limits bound what reading packs takes.
 type Limits struct {
-	Indexes    *Budget // memory of indexes; beyond it they are read from their files at every search
+	Indexes    *Budget // for indexes; beyond it they are read from their files at every search
 	BaseBytes  int64   // of the cache of delta bases
 	SpillSpace *Budget // of the temporary files
-	// SpillBytes is the largest part of a delta chain that is in memory for an open
-	// object, and the size of all its deltas together. Larger parts are in temporary files.
+	// SpillBytes is the largest part of a delta chain that is in memory for an open object, and the
+	// largest size of all its deltas together. Larger parts are in temporary files.
 	SpillBytes int64
-	// WholeBytes is the same for an object that is read into memory whole, as far as its
-	// reader has room for that many bytes.
+	// WholeBytes is the same for an object that is read into memory whole, if its reader has room
+	// for that many bytes.
 	WholeBytes int64
-	TempDir    string // where those go
+	TempDir    string // for temporary files
 	DeltaDepth int    // length of a delta chain
-	// CheckDelay is how long a large index is in use before it is compared with its
-	// checksum.
+	// CheckDelay is how long a large index is in use before it is compared with its checksum.
 	CheckDelay time.Duration
 }
 
-// Elsewhere is what there is besides one pack: the base of a delta may lie there.
+// Elsewhere finds bases of deltas outside of a pack.
 type Elsewhere interface {
 	// Find returns the place of an object in another pack.
 	Find(id object.ID) (Place, bool, error)
@@ -60,7 +58,7 @@ type Elsewhere interface {
 	OpenLoose(id object.ID) (*object.Object, error)
 }
 
-// NewReader returns a reader of packs below root, which stays the caller's.
+// NewReader returns a reader of packs below root, which the caller keeps.
 func NewReader(root *os.Root, buffers *object.Buffers, limits Limits) *Reader {
 	return &Reader{
 		root: root, buffers: buffers, limits: limits,
@@ -68,13 +66,13 @@ func NewReader(root *os.Root, buffers *object.Buffers, limits Limits) *Reader {
 	}
 }
 
-// Close ends the comparisons of indexes. Packs that are open stay so.
+// Close ends the checks of indexes. Open packs stay open.
 func (r *Reader) Close() { r.checks.close() }
 
 // Spilled is how many bytes of objects are in temporary files.
 func (r *Reader) Spilled() int64 { return r.limits.SpillSpace.Used() }
 
-// Type returns the type of the object at a place. It inflates nothing.
+// Type returns the type of the object at a place without inflating it.
 func (r *Reader) Type(at Place, elsewhere Elsewhere) (object.Type, error) {
 	s := r.take(elsewhere)
 	defer r.give(s)
@@ -94,9 +92,9 @@ func (r *Reader) Size(at Place, elsewhere Elsewhere) (int64, error) {
 	return size, err
 }
 
-// AppendVerified appends the object at a place to buf, compared with its id. One of
-// more than limit bytes is refused with [object.ErrTooLarge] before anything of its
-// size is allocated.
+// AppendVerified appends the object at a place to buf, and compares it with its id. An object of
+// more than limit bytes is refused with [object.ErrTooLarge] before anything of its size is
+// allocated.
 func (r *Reader) AppendVerified(
 	buf []byte, id object.ID, at Place, limit int64, elsewhere Elsewhere,
 ) (kind object.Type, data []byte, err error) {
@@ -114,11 +112,11 @@ func (r *Reader) AppendVerified(
 	return kind, data, err
 }
 
-// streamedSize is from which size an object that is stored whole is streamed.
+// streamedSize is the size from which an object that is stored whole is streamed.
 const streamedSize = 32 << 10
 
-// Open opens the object at a place: a small one in memory, and a larger one as a stream,
-// for which a base in a temporary file stays open if the object is a delta.
+// Open opens the object at a place: a small one in memory, and a larger one as a stream, which
+// holds a base in a temporary file open if the object is a delta.
 func (r *Reader) Open(id object.ID, at Place, elsewhere Elsewhere) (*object.Object, error) {
 	s := r.take(elsewhere)
 	defer r.give(s)
@@ -139,8 +137,8 @@ func (r *Reader) Open(id object.ID, at Place, elsewhere Elsewhere) (*object.Obje
 	return object.New(r.buffers, id, kind, int64(len(data)), object.Bytes(data), at.pack.damage), nil
 }
 
-// openEntry opens the inflated data of an entry: an object, or a delta, whose type
-// is then of no meaning. It reads in a fixed buffer.
+// openEntry opens the inflated data of an entry: an object, or a delta, whose type is then
+// meaningless. It reads in a fixed buffer.
 func (r *Reader) openEntry(id object.ID, at Place, e entry) (*object.Object, error) {
 	start := at.off + int64(e.length)
 	source, err := r.buffers.Inflate(at.pack.file, start, at.pack.end-start)
@@ -159,7 +157,7 @@ func (r *Reader) take(elsewhere Elsewhere) *resolver {
 	return s
 }
 
-// give puts s back; buffers that one huge object made are dropped.
+// give returns s to the pool, without buffers that one huge object needed.
 func (r *Reader) give(s *resolver) {
 	s.own.trim()
 	s.other.trim()

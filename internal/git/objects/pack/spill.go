@@ -13,10 +13,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 )
 
-// openSpilled resolves a chain of which some part is larger than
-// Limits.SpillBytes. Each base in turn is put where it can be read at any
-// position, in memory or in a temporary file; the last delta, which makes the
-// object itself, is applied while the object is read.
+// openSpilled resolves a chain with a part larger than Limits.SpillBytes. It puts each base in turn
+// where it can be read at any position, in memory or in a temporary file; the last delta, which
+// makes the object itself, is applied while the object is read.
 func (s *resolver) openSpilled(id object.ID, at Place) (*object.Object, error) {
 	var kind object.Type
 	var base *part
@@ -78,8 +77,8 @@ func (s *resolver) resolveSpilled(at Place, limit int64, buf []byte) (object.Typ
 type part struct {
 	io.ReaderAt
 	size  int64
-	file  *os.File // nil in memory; it has no name any more, where the system allows that
-	space *Budget  // that the file takes
+	file  *os.File // nil in memory; the file has no name any more, if the system allows that
+	space *Budget  // used by the file
 }
 
 // hold reads an object whole and closes it.
@@ -110,14 +109,14 @@ func (p *part) spill(o *object.Object, dir string) (err error) {
 		return tempError(err)
 	}
 	p.ReaderAt = p.file
-	// Without a name the file goes with its descriptor, even when the process
-	// is killed. Where that is refused, close removes it.
+	// A file without a name disappears with its descriptor, even when the process is killed. If the
+	// system refuses that, close removes the file.
 	_ = os.Remove(p.file.Name())
 	_, err = o.WriteTo(p.file)
 	return tempError(err)
 }
 
-// tempError takes the path out of an error of a temporary file.
+// tempError removes the path from an error of a temporary file.
 func tempError(err error) error {
 	switch {
 	case err == nil || object.IsVerdict(err):
@@ -135,7 +134,7 @@ func (p *part) close() {
 	}
 	if p.file != nil {
 		_ = p.file.Close()
-		_ = os.Remove(p.file.Name()) // fails where it has no name any more
+		_ = os.Remove(p.file.Name()) // fails if it has no name any more
 	}
 }
 
@@ -147,17 +146,16 @@ func (p *part) held() int64 {
 	return p.size
 }
 
-// deltaStream is the source of an object that is made of a base and a delta.
+// deltaStream is the source of an object that is made from a base and a delta.
 type deltaStream struct {
 	base  *part
 	open  func() (*object.Object, error) // the delta, from its beginning
 	delta *object.Object
 	ahead *bufio.Reader // of delta
-	now   instruction   // what is left of it
+	now   instruction   // the rest of the present instruction
 }
 
-// openDelta starts to apply a delta. The stream owns the base; it is closed on
-// failure too.
+// openDelta starts to apply a delta. The stream owns the base, which is closed on failure too.
 func (r *Reader) openDelta(l link, base *part) (*deltaStream, error) {
 	if base.size != l.base {
 		base.close()
@@ -178,7 +176,7 @@ func newDeltaStream(base *part, open func() (*object.Object, error)) (*deltaStre
 	return d, nil
 }
 
-// begin opens the delta and passes over the sizes in its header.
+// begin opens the delta and skips the sizes in its header.
 func (d *deltaStream) begin() (err error) {
 	if d.delta, err = d.open(); err != nil {
 		return err
@@ -196,15 +194,14 @@ func (d *deltaStream) begin() (err error) {
 	return nil
 }
 
-// Rewind implements [object.Rewinder]: the base, which may be the end of a long chain,
-// is not made again.
+// Rewind implements [object.Rewinder]: the base, which may be the end of a long chain, is kept.
 func (d *deltaStream) Rewind() error {
-	_ = d.delta.Close() // only read from
+	_ = d.delta.Close() // it was only read
 	return d.begin()
 }
 
-// Read reads the bytes of the result; it returns io.EOF where the delta ends, after its
-// own checks. Whether that was at the right size is for the reader to compare.
+// Read reads the bytes of the result; it returns io.EOF at the end of the delta, after its own
+// checks. The reader has to compare the size.
 func (d *deltaStream) Read(p []byte) (int, error) {
 	for d.now == (instruction{}) {
 		if err := d.next(); err != nil {
@@ -254,10 +251,10 @@ func (d *deltaStream) next() error {
 	return err
 }
 
-// Held is the memory of a base that is not in a file, and of the delta's stream.
+// Held is the memory of a base in memory, and of the delta's stream.
 func (d *deltaStream) Held() int64 { return d.base.held() + d.delta.Held() + streamedSize }
 
-// Close closes what the object is made of.
+// Close closes the delta and the base.
 func (d *deltaStream) Close() {
 	if d.delta != nil {
 		_ = d.delta.Close() // only read from

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// wholeTable is the size up to which an index is read at once, hashed, which
-	// takes a millisecond, and its descriptor given back. It holds about 37,000
-	// objects. Larger ones are hashed while they are in use.
+	// wholeTable is the size up to which an index is read at once and hashed, which takes a
+	// millisecond, and its descriptor released. It holds about 37,000 objects. Larger indexes are
+	// hashed while they are in use.
 	wholeTable = 1 << 20
-	// tablePage is what is read of a larger index at first use of any byte of
-	// it: walks through history look for objects all over it, and a larger page
-	// costs them more than it spares those who need all.
+	// tablePage is what is read of a larger index at the first use of any byte of it: history walks
+	// look for objects all over it, and a larger page would cost them more than it saves readers of
+	// the whole index.
 	tablePage = 16 << 10
 	// largestTable bounds the page table that a sparse file can make us
 	// allocate: 16 GiB are 600 million objects and a page table of 8 MiB.
 	largestTable = 16 << 30
 )
 
-// table is an index file in memory, wholly or page by page. It is not mapped:
-// a file that another process shortens under a mapping kills the reader.
+// table is an index file in memory, wholly or page by page. It is not mapped: a file that another
+// process truncates under a mapping kills the reader.
 type table struct {
 	name   string
 	whole  []byte // nil when the file is read by pages
@@ -31,11 +31,11 @@ type table struct {
 	size   int64
 	pages  []atomic.Pointer[[tablePage]byte]
 	memory *Budget
-	taken  atomic.Int64          // of memory
-	fault  atomic.Pointer[error] // what was found out of a large file since it is open
+	taken  atomic.Int64          // part of the memory budget
+	fault  atomic.Pointer[error] // the verdict on a large file, found after it was opened
 }
 
-// openTable takes the file over. A small one is read and closed at once.
+// openTable takes ownership of the file. A small one is read and closed at once.
 func openTable(name string, file *os.File, size int64, memory *Budget) (*table, error) {
 	t := &table{name: name, file: file, size: size, memory: memory}
 	if size > wholeTable {
@@ -97,8 +97,8 @@ func (t *table) read(buf []byte, off int64) error {
 	return nil
 }
 
-// page returns a page from memory or reads it; nil when there is no room for it.
-// Two readers may read the same page: one of the two copies is dropped.
+// page returns a page from memory or reads it; nil if there is no room for it. If two readers read
+// the same page, one copy is dropped.
 func (t *table) page(number int64) (*[tablePage]byte, error) {
 	if page := t.pages[number].Load(); page != nil {
 		return page, nil
@@ -125,7 +125,7 @@ func (t *table) Descriptors() int {
 	return 1
 }
 
-// Close gives memory and descriptor back.
+// Close releases memory and descriptor.
 func (t *table) Close() {
 	t.memory.release(t.taken.Swap(0))
 	if t.file != nil {
@@ -139,16 +139,16 @@ type Budget struct {
 	used  atomic.Int64
 }
 
-// NewBudget returns a budget of which nothing is used.
+// NewBudget returns an unused budget.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
 // Used is how many bytes are used.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Exceeded says whether that is more than the limit.
+// Exceeded reports whether more than the limit is used.
 func (b *Budget) Exceeded() bool { return b.Used() > b.limit }
 
-// take claims n bytes, or nothing when they do not fit.
+// take claims n bytes, or nothing if they do not fit.
 func (b *Budget) take(n int64) bool {
 	if b.used.Add(n) <= b.limit {
 		return true

@@ -35,7 +35,7 @@ func TestWindowReadsEachPlace(t *testing.T) {
 		w, at := window{}, p.end/2
 		for range 1000 {
 			n := random.Int64N(100_000)
-			got, err := w.from(p, at, n)
+			got, err := w.readAt(p, at, n)
 			inside := at >= packHeader && at < p.end
 			if !inside && err == nil || inside && (err != nil || int64(len(got)) < min(n, p.end-at) ||
 				!bytes.Equal(got, content[at:at+int64(len(got))])) {
@@ -60,7 +60,7 @@ func TestWindowIsReadAheadBothWays(t *testing.T) {
 		w, reads := window{}, 0
 		for i := range int64(steps) {
 			start := w.start
-			if _, err := w.from(p, p.end/2+direction*i*step, 100); err != nil {
+			if _, err := w.readAt(p, p.end/2+direction*i*step, 100); err != nil {
 				t.Fatal(err)
 			}
 			if w.start != start {
@@ -97,7 +97,7 @@ func TestObjectsAreReadFromAnyWindow(t *testing.T) {
 	cases := 0
 	for left := int64(0); left < size+1000; left += 1000 {
 		s := r.take(nil)
-		if _, err := s.window().from(p, at.off, left); err != nil {
+		if _, err := s.window().readAt(p, at.off, left); err != nil {
 			t.Fatal(err)
 		}
 		if _, data, err := s.resolve(at, size, nil); err != nil || len(data) != size {
