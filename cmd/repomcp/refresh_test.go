@@ -40,9 +40,7 @@ func waitingHook(t *testing.T) (program string, release func()) {
 	t.Helper()
 	program, gate := filepath.Join(t.TempDir(), "hook"), filepath.Join(t.TempDir(), "go")
 	text := "#!/bin/sh\nwhile ! test -e " + gate + "; do sleep 0.05; done\nexec git remote update --prune\n"
-	if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gittest.WriteProgram(t, program, text)
 	return program, func() {
 		if err := os.WriteFile(gate, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -188,9 +186,7 @@ func TestAFailingHookIsCounted(t *testing.T) {
 	t.Parallel()
 	root, before, _ := oldMirror(t)
 	program := filepath.Join(t.TempDir(), "hook")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho no network; exit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gittest.WriteProgram(t, program, "#!/bin/sh\necho no network; exit 1\n")
 	p, said := launchBy(t, "", root, "--fetch-hook", program, "--admin-listen", "127.0.0.1:0")
 	said.await(t, adminAt)
 	admin := adminAt.FindStringSubmatch(said.String())[1]

@@ -52,9 +52,7 @@ object=%q/lfs/objects/$(echo "$oid" | cut -c1-2)/$(echo "$oid" | cut -c3-4)/$oid
 if [ -n "$oid" ] && [ -f "$object" ]; then cat "$object"; else cat "$f"; fi
 rm "$f"
 `, repo.Dir)
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gittest.WriteProgram(t, script, text)
 	repo.Git("config", "filter.lfs.smudge", script)
 	repo.Git("config", "filter.lfs.required", "true")
 }

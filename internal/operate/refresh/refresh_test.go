@@ -59,9 +59,7 @@ func (f *folder) get(name string) *repos.Repository {
 func script(t *testing.T, lines string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "hook")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+lines), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	gittest.WriteProgram(t, name, "#!/bin/sh\n"+lines)
 	return name
 }
 
