@@ -482,7 +482,7 @@ func TestFramesCostLittle(t *testing.T) {
 		t.Errorf("%d bytes beside %+v", overhead, stream.end)
 	}
 	stream.body = nil
-	held := liveHeap()
+	held := gittest.LiveHeap()
 	var slow []*receiving
 	for range clients {
 		r := receive(t, s.url, modernVersion, supported)
@@ -503,7 +503,7 @@ func TestFramesCostLittle(t *testing.T) {
 		}
 		slow = append(slow, r)
 	}
-	if grown := liveHeap() - held; grown > clients*each*perStream {
+	if grown := gittest.LiveHeap() - held; grown > clients*each*perStream {
 		t.Errorf("%d streams hold %d KiB, want at most %d each", clients*each, grown>>10, perStream>>10)
 	} else {
 		t.Logf("%d KiB for each of %d streams", grown>>10/(clients*each), clients*each)

@@ -119,19 +119,19 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 const crowdSize = 10_000
 
 // linked are signed links, so that lists have httpUrls.
-func linked(b *testing.B) resources.Linking {
-	b.Helper()
+func linked(t testing.TB) resources.Linking {
+	t.Helper()
 	keys, err := links.RandomKeyring()
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	base, err := links.ParseBase("https://git.example.com")
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	authority, err := links.New(links.Options{Keys: keys, Base: base})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	return resources.Linking{Authority: authority, Base: base}
 }
