@@ -47,6 +47,7 @@ var oddCommits = map[string]struct {
 // TestOddCommitsAreReadAsGitReadsThem compares with `git log`, and shows why the
 // parser is our own: go-git's is compared as well.
 func TestOddCommitsAreReadAsGitReadsThem(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	tree := repo.Store("tree", "")
 	parent := repo.Store("commit", "tree "+tree+"\n\n")

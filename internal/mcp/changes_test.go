@@ -229,11 +229,12 @@ var moves = []struct {
 
 func TestSubscribersHearOfWhatMovedAndOfNothingElse(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWatched(t, localOptions{watch: way})
-			p := pushed{mirror: s.repo(t, "repo"), source: gittest.New(t)}
+			s, mirror := newWatched(t, localOptions{watch: way})
+			p := pushed{mirror: mirror, source: gittest.New(t)}
 			p.source.Commit("main", gittest.Regular("src/a.go", "1"), gittest.Regular("doc/b", "1"))
 			p.source.Commit("other", gittest.Regular("src/other", "1"))
 			p.push("main", "other")
@@ -277,8 +278,9 @@ func drain(l listener, got, want map[string]int) map[string]int {
 
 func TestPushOfAThousandRefsIsOneNotification(t *testing.T) {
 	gittest.Long(t)
-	s := newWatched(t, localOptions{})
-	p := pushed{mirror: s.repo(t, "repo"), source: gittest.New(t)}
+	t.Parallel()
+	s, mirror := newWatched(t, localOptions{})
+	p := pushed{mirror: mirror, source: gittest.New(t)}
 	first := p.source.Commit("main", gittest.Regular("a", "1"))
 	p.push("main")
 	const refs = 1000
@@ -324,7 +326,8 @@ func TestPushOfAThousandRefsIsOneNotification(t *testing.T) {
 }
 
 func TestListChangesAreNotified(t *testing.T) {
-	s := newWatched(t, localOptions{repos: repos.Options{Rescan: 100 * time.Millisecond}})
+	t.Parallel()
+	s, _ := newWatched(t, localOptions{repos: repos.Options{Rescan: 100 * time.Millisecond}})
 	first := s.repo(t, "first")
 	stop := s.follow(t)
 	defer stop()
@@ -368,8 +371,7 @@ func TestRepositoryIsWatchedAsAWhole(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newWatched(t, localOptions{watch: way})
-			repo := s.repo(t, "repo")
+			s, repo := newWatched(t, localOptions{watch: way})
 			repo.Commit("main", gittest.Regular("a", "1"))
 			stop := s.follow(t)
 			defer stop()
@@ -389,8 +391,9 @@ func TestRepositoryIsWatchedAsAWhole(t *testing.T) {
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	s := newWatched(t, localOptions{watch: watch.Options{PerSession: 3, Total: 10}})
-	s.repo(t, "repo").Commit("main", gittest.Regular("a", "1"))
+	t.Parallel()
+	s, repo := newWatched(t, localOptions{watch: watch.Options{PerSession: 3, Total: 10}})
+	repo.Commit("main", gittest.Regular("a", "1"))
 	uri := func(i int) string { return fmt.Sprintf("repo://repo/contents/%d", i) }
 	const address = "192.0.2.1"
 	ask := func(session, method string, i int) received {
@@ -434,8 +437,9 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 }
 
 func TestMalformedURIsCannotBeSubscribedTo(t *testing.T) {
-	s := newWatched(t, localOptions{})
-	s.repo(t, "repo").Commit("main", gittest.Regular("a", "1"))
+	t.Parallel()
+	s, repo := newWatched(t, localOptions{})
+	repo.Commit("main", gittest.Regular("a", "1"))
 	session := s.initialize(t, sessionVersion, "{}")
 	for _, uri := range []string{"repo://repo/../x", "repo://%zz", "repo://repo/archive/main.tar.gz?colour=red",
 		"repo://repo/archive/main.tar.gz?strip=/x"} {
@@ -453,8 +457,8 @@ func TestMalformedURIsCannotBeSubscribedTo(t *testing.T) {
 }
 
 func TestGoneClientsDoNotHoldOthersUp(t *testing.T) {
-	s := newWatched(t, localOptions{})
-	repo := s.repo(t, "repo")
+	t.Parallel()
+	s, repo := newWatched(t, localOptions{})
 	repo.Commit("main", gittest.Regular("a", "0"))
 	stop := s.follow(t)
 	defer stop()
@@ -477,8 +481,8 @@ func TestGoneClientsDoNotHoldOthersUp(t *testing.T) {
 }
 
 func TestSessionThatComesBackGetsWhatItMissed(t *testing.T) {
-	s := newWatched(t, localOptions{})
-	repo := s.repo(t, "repo")
+	t.Parallel()
+	s, repo := newWatched(t, localOptions{})
 	repo.Commit("main", gittest.Regular("a", "1"))
 	stop := s.follow(t)
 	defer stop()

@@ -35,6 +35,7 @@ func (p page) names() (names []string) {
 
 func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	root := t.TempDir()
 	all := gittest.Crowd(t, root, 230)
 	s := serverOf(t, root, resources.Linking{})
@@ -81,6 +82,7 @@ func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 }
 
 func TestCursorsOfOthersAreRefused(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	gittest.Crowd(t, root, pageSize+1)
 	s := serverOf(t, root, resources.Linking{})

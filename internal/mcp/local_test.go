@@ -101,15 +101,12 @@ func newLocal(t *testing.T, options localOptions) *local {
 	return s
 }
 
-// newWatched makes a server over an empty root, which [local.repo] fills.
-func newWatched(t *testing.T, options localOptions) *local {
+// newWatched makes a server with one empty mirror, for tests that push to it.
+func newWatched(t *testing.T, options localOptions) (s *local, mirror *gittest.Repo) {
 	t.Helper()
-	options.build = func(root string) {
-		if err := os.MkdirAll(root, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return newLocal(t, options)
+	options.build = func(root string) { mirror = gittest.At(t, filepath.Join(root, "repo.git")) }
+	s = newLocal(t, options)
+	return s, mirror
 }
 
 func (s *local) serve(t *testing.T, options localOptions) {

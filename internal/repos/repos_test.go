@@ -56,6 +56,7 @@ func one(t *testing.T, options repos.Options) (*gittest.Repo, func() *git.Snapsh
 }
 
 func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
+	t.Parallel()
 	root, outside := t.TempDir(), t.TempDir()
 	gittest.At(t, filepath.Join(outside, "secret.git"))
 	for _, dir := range []string{"a.git", "deep/er/still/b.git", "working/.git", "plain-name", "bad name.git",
@@ -83,6 +84,7 @@ func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
 }
 
 func TestCatalogueNoticesRepositoriesThatComeAndGo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	catalogue := open(t, root, repos.Options{})
 	gittest.At(t, filepath.Join(root, "new.git"))
@@ -100,6 +102,7 @@ func TestCatalogueNoticesRepositoriesThatComeAndGo(t *testing.T) {
 }
 
 func TestPageIsStableWhileRepositoriesComeAndGo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"a", "b", "c", "d"} {
 		gittest.At(t, filepath.Join(root, name+".git"))
@@ -122,6 +125,7 @@ func TestPageIsStableWhileRepositoriesComeAndGo(t *testing.T) {
 }
 
 func TestUnreachableCommitsAreNotServed(t *testing.T) {
+	t.Parallel()
 	for _, allow := range []bool{false, true} {
 		repo, snap := one(t, repos.Options{AllowUnreachable: allow})
 		secret := repo.Commit("main", gittest.Regular("password", "hunter2"))
