@@ -52,11 +52,11 @@ func TestReasonsHaveTheirStatuses(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
 	met := make(map[string]bool)
-	for _, c := range []struct{ reason, method, uri, body, capabilities string }{
+	for _, c := range []struct{ reason, method, uri, cursor, body, capabilities string }{
 		{reason: "parse_error", body: "{"}, {reason: "invalid_request", body: "{}"},
 		{reason: "method_not_found", method: "no/such"},
-		{reason: "invalid_params", method: methodRead, uri: ""},
-		{reason: "invalid_params", method: methodStream, uri: ""},
+		{reason: "invalid_params", method: "resources/list", cursor: "%%%"},
+		{reason: "invalid_params", method: "tools/list", cursor: "none"},
 		{reason: invalidURI, method: methodRead, uri: "repo://../etc/passwd"},
 		{reason: invalidURI, method: methodStream, uri: "repo://hello%00.git"},
 		{reason: notFound, method: methodRead, uri: "repo://hello\r\nX-Injected: y"},
@@ -71,7 +71,14 @@ func TestReasonsHaveTheirStatuses(t *testing.T) {
 		{reason: "stream_not_supported", method: methodStream, uri: "repo://hello"},
 	} {
 		for _, version := range eras {
-			request := s.call(version, c.method, map[string]any{"uri": c.uri})
+			params := map[string]any{}
+			if c.uri != "" {
+				params["uri"] = c.uri
+			}
+			if c.cursor != "" {
+				params["cursor"] = c.cursor
+			}
+			request := s.call(version, c.method, params)
 			if c.body != "" {
 				request.body = []byte(c.body)
 			}
