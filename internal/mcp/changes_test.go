@@ -123,14 +123,11 @@ func (s *local) follow(t *testing.T) (stop func()) {
 func (s *local) repo(t *testing.T, name string) *gittest.Repo {
 	t.Helper()
 	repo := gittest.At(t, filepath.Join(s.root, name+".git"))
-	for range 200 {
-		if _, err := s.catalogue.Get(name); err == nil {
-			return repo
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("the server did not notice %s", name)
-	return nil
+	gittest.Await(t, "the server notices "+name, func() bool {
+		_, err := s.catalogue.Get(name)
+		return err == nil
+	})
+	return repo
 }
 
 // until counts notifications, by URI or method and without pings, up to the one that is wanted.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -88,7 +87,7 @@ func TestCatalogueNoticesRepositoriesThatComeAndGo(t *testing.T) {
 	root := t.TempDir()
 	catalogue := open(t, root, repos.Options{})
 	gittest.At(t, filepath.Join(root, "new.git"))
-	waitFor(t, func() bool { _, err := catalogue.Get("new"); return err == nil })
+	gittest.Await(t, "the catalogue has the new repository", func() bool { _, err := catalogue.Get("new"); return err == nil })
 	repository, err := catalogue.Get("new")
 	if err != nil {
 		t.Fatal(err)
@@ -146,16 +145,4 @@ func TestUnreachableCommitsAreNotServed(t *testing.T) {
 			}
 		}
 	}
-}
-
-// waitFor polls a condition that becomes true soon.
-func waitFor(t *testing.T, condition func() bool) {
-	t.Helper()
-	for range 200 {
-		if condition() {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("the condition did not become true")
 }
