@@ -125,6 +125,7 @@ func TestWatchGivesStates(t *testing.T) {
 
 // TestWatchComesBack from connections that break, and misses nothing meanwhile.
 func TestWatchComesBack(t *testing.T) {
+	gittest.Long(t)
 	for _, protocol := range protocols[:2] {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()

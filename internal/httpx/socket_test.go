@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

@@ -235,8 +235,8 @@ func TestSubscribersHearOfWhatMovedAndOfNothingElse(t *testing.T) {
 			p.source.Commit("main", gittest.Regular("src/a.go", "1"), gittest.Regular("doc/b", "1"))
 			p.source.Commit("other", gittest.Regular("src/other", "1"))
 			p.push("main", "other")
-			clients := s.listeners(t, watchedBranch, watchedTag, watchedFile, watchedFolder, watchedArchive, watchedFork,
-				canary)
+			clients := s.listeners(t, watchedBranch, watchedTag, watchedFile, watchedFolder, watchedArchive,
+				watchedFork, canary)
 			// Started after the first subscriptions: those must be found.
 			stop := s.follow(t)
 			defer stop()

@@ -14,11 +14,11 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// selection selects in the tree of a revision.
-func selection(t *testing.T, repo *gittest.Repo, revision string, options tree.Options) (*tree.Selection, error) {
+// selection selects in the tree of main.
+func selection(t *testing.T, repo *gittest.Repo, options tree.Options) (*tree.Selection, error) {
 	t.Helper()
 	snapshot := snapshottest.Open(t, repo.Dir)
-	head, err := snapshot.ResolveTreeish(t.Context(), revision)
+	head, err := snapshot.ResolveTreeish(t.Context(), "main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestEntriesAreThoseOfGitArchive(t *testing.T) {
 			}
 		}
 		for _, size := range []int{1, 2, 7, 1000} {
-			s, err := selection(t, repo, "main", c.options)
+			s, err := selection(t, repo, c.options)
 			if err != nil {
 				t.Fatalf("%+v: %v", c.options, err)
 			}
@@ -124,7 +124,7 @@ func TestAttributesAreOfTheirUse(t *testing.T) {
 	repo := fixture(t)
 	all := strings.Split(repo.Git("ls-tree", "-r", "-z", "--name-only", "main"), "\x00")
 	for _, use := range []tree.Use{tree.ForNothing, tree.ForCheckout, tree.ForArchive} {
-		s, err := selection(t, repo, "main", tree.Options{Attributes: use, Prefix: "p/"})
+		s, err := selection(t, repo, tree.Options{Attributes: use, Prefix: "p/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestWhatMatchesNothingIsNamed(t *testing.T) {
 		{tree.Options{Strip: "none"}, "none"}, {tree.Options{Strip: "src/none"}, "src/none"},
 		{tree.Options{Strip: "a0"}, "a0"},
 	} {
-		_, err := selection(t, repo, "main", c.options)
+		_, err := selection(t, repo, c.options)
 		if missing, _ := errors.AsType[*tree.NoMatchError](err); missing == nil || missing.Value != c.value ||
 			!errors.Is(err, git.ErrNotFound) {
 			t.Errorf("%+v: %v, want that %q matches nothing", c.options, err, c.value)
@@ -177,7 +177,7 @@ func TestLimitsBoundATree(t *testing.T) {
 		"path bytes": {tree.Limits{PathBytes: 9}, tree.Limits{PathBytes: 8}},
 	} {
 		for limits, want := range map[tree.Limits]error{c.within: nil, c.beyond: tree.ErrLimit} {
-			s, err := selection(t, repo, "main", tree.Options{Limits: limits})
+			s, err := selection(t, repo, tree.Options{Limits: limits})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func TestLimitsBoundATree(t *testing.T) {
 // A batch that is split has the same entries in two.
 func TestSplitBatchesAreTheWhole(t *testing.T) {
 	t.Parallel()
-	s, err := selection(t, fixture(t), "main", tree.Options{})
+	s, err := selection(t, fixture(t), tree.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -134,7 +135,9 @@ func TestNoStreamHasMoreBytesThanTheListAllows(t *testing.T) {
 	}
 	var content bytes.Buffer
 	whole, err := a.WriteTo(t.Context(), &content)
-	refused(err)
+	if failure := refused(err); !strings.Contains(failure.Message, "maxBinarySize") {
+		t.Errorf("the error is %q, want one that names maxBinarySize", failure.Message)
+	}
 	if content.Len() > limit || whole != (binary.Ref{}) {
 		t.Errorf("%d bytes were written, with a limit of %d; they are said to be %+v", content.Len(), limit, whole)
 	}
