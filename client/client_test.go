@@ -113,6 +113,7 @@ func redirectTo(address string) http.HandlerFunc {
 // TestCredentialsStayAtHome leads the client to another origin in every way, and
 // back again.
 func TestCredentialsStayAtHome(t *testing.T) {
+	t.Parallel()
 	const home, abroad = secret + " session=1", ""
 	for _, lead := range []struct {
 		name string
@@ -147,6 +148,7 @@ func TestCredentialsStayAtHome(t *testing.T) {
 }
 
 func TestNoStepLeadsToPlainHTTP(t *testing.T) {
+	t.Parallel()
 	other := newOrigin(t, httptest.NewServer, bytesOf("content"))
 	for _, lead := range []func(string) http.HandlerFunc{linkTo, redirectTo} {
 		server := newOrigin(t, httptest.NewTLSServer, lead(other.URL))
@@ -160,6 +162,7 @@ func TestNoStepLeadsToPlainHTTP(t *testing.T) {
 }
 
 func TestAnEndlessRedirectEnds(t *testing.T) {
+	t.Parallel()
 	server := newOrigin(t, httptest.NewServer, nil)
 	server.handler = redirectTo(server.URL + "/mcp")
 	if _, err := read(t, newClient(t, server)); err == nil || len(server.heard) > 20 {
@@ -169,6 +172,7 @@ func TestAnEndlessRedirectEnds(t *testing.T) {
 
 // TestOnlyWholeDownloadsEnd cuts and alters what is downloaded.
 func TestOnlyWholeDownloadsEnd(t *testing.T) {
+	t.Parallel()
 	content := strings.Repeat("content\n", 10_000)
 	sum := sha256.Sum256([]byte(content))
 	digest := "sha-512=:AAAA:, sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
@@ -220,6 +224,7 @@ func TestOnlyWholeDownloadsEnd(t *testing.T) {
 }
 
 func TestErrorsAreTheServers(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		status      int
 		kind, reply string
@@ -254,6 +259,7 @@ func TestErrorsAreTheServers(t *testing.T) {
 }
 
 func TestCancelledDownloadsFail(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{})
 	server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(bytes.Repeat([]byte("x"), 1<<16))
@@ -278,6 +284,7 @@ func TestCancelledDownloadsFail(t *testing.T) {
 // TestEveryRedirectIsFollowedByGET: SEP-2532 has servers redirect with 302 or 307
 // to the bytes.
 func TestEveryRedirectIsFollowedByGET(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]bool{301: false, 302: true, 303: true, 307: true, 308: true} {
 		other := newOrigin(t, httptest.NewServer, bytesOf("content"))
 		server := newOrigin(t, httptest.NewServer,
@@ -291,6 +298,7 @@ func TestEveryRedirectIsFollowedByGET(t *testing.T) {
 
 // TestOnlyNamedOriginsAreFollowedTo leads the client astray.
 func TestOnlyNamedOriginsAreFollowedTo(t *testing.T) {
+	t.Parallel()
 	other := newOrigin(t, httptest.NewServer, bytesOf("content"))
 	for name, lead := range map[string]func(string) http.HandlerFunc{"downloadUrl": linkTo, "redirect": redirectTo} {
 		server := newOrigin(t, httptest.NewServer, lead(other.URL+"/secret"))
@@ -312,6 +320,7 @@ func TestOnlyNamedOriginsAreFollowedTo(t *testing.T) {
 // TestNothingLargerIsTaken: the server is told the limit, and held to it whether
 // it says the length or not.
 func TestNothingLargerIsTaken(t *testing.T) {
+	t.Parallel()
 	const limit = 1000
 	for name, c := range map[string]struct {
 		size    int
@@ -349,6 +358,7 @@ func TestNothingLargerIsTaken(t *testing.T) {
 
 // TestAnExpiredLinkIsAskedForAgain, once.
 func TestAnExpiredLinkIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	for gone, want := range map[int64]bool{0: true, 1: true, 2: false} {
 		server := newOrigin(t, httptest.NewServer, nil)
 		var links atomic.Int64
@@ -374,6 +384,7 @@ func TestAnExpiredLinkIsAskedForAgain(t *testing.T) {
 
 // TestErrorsTellNoAddress: that of a link lets whoever reads it download.
 func TestErrorsTellNoAddress(t *testing.T) {
+	t.Parallel()
 	other := newOrigin(t, httptest.NewServer, nil)
 	other.Close()
 	server := newOrigin(t, httptest.NewServer, linkTo(other.URL+"/secret"))
@@ -386,6 +397,7 @@ func TestErrorsTellNoAddress(t *testing.T) {
 
 // A downloadUrl that is relative is one of the server's own.
 func TestARelativeLinkIsTheServers(t *testing.T) {
+	t.Parallel()
 	for _, link := range []string{"/dl/token", "dl/token", "//HOST/dl/token"} {
 		server := newOrigin(t, httptest.NewServer, nil)
 		server.handler = func(w http.ResponseWriter, r *http.Request) {
@@ -408,6 +420,7 @@ func TestARelativeLinkIsTheServers(t *testing.T) {
 
 // A reply is the answer to the request that it came for (JSON-RPC 2.0, section 5).
 func TestAnswersToOthersAreRefused(t *testing.T) {
+	t.Parallel()
 	for reply, err := range map[string]error{
 		`{"jsonrpc":"2.0","id":2,"result":{"downloadUrl":"/x"}}`:             client.ErrDamaged,
 		`{"jsonrpc":"2.0","id":"1","result":{"downloadUrl":"/x"}}`:           client.ErrDamaged,
@@ -440,6 +453,7 @@ func TestAnswersToOthersAreRefused(t *testing.T) {
 // A link that fails is asked for anew (SEP-2532: clients should treat failures of downloads
 // as ones that pass).
 func TestALinkThatFailsIsAskedForAnew(t *testing.T) {
+	t.Parallel()
 	asked := 0
 	server := newOrigin(t, httptest.NewServer, nil)
 	server.handler = func(w http.ResponseWriter, r *http.Request) {

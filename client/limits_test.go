@@ -348,13 +348,16 @@ func TestSilentProgramsEnd(t *testing.T) {
 		t.Skip("there is no shell")
 	}
 	for _, script := range []string{"exec sleep 600", "exec yes >&2", "while echo; do sleep 0.01; done"} {
-		o := client.Options{Command: []string{"sh", "-c", script}, Idle: 200 * time.Millisecond, Retries: -1}
-		ctx, cancel := context.WithTimeout(t.Context(), hang)
-		_, err := client.Connect(ctx, "stdio:", o)
-		cancel()
-		if !errors.Is(err, client.ErrNetwork) || errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: %v", script, err)
-		}
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			o := client.Options{Command: []string{"sh", "-c", script}, Idle: 200 * time.Millisecond, Retries: -1}
+			ctx, cancel := context.WithTimeout(t.Context(), hang)
+			defer cancel()
+			if _, err := client.Connect(ctx, "stdio:", o); !errors.Is(err, client.ErrNetwork) ||
+				errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a silent program: %v, want %v before the time is over", err, client.ErrNetwork)
+			}
+		})
 	}
 }
 

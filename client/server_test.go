@@ -188,11 +188,7 @@ func fill(t *testing.T, root string, linking resources.Linking, bucket *cachetes
 	filler := serve(t, root, linking, mcp.DeliveryAny, cache.NewObjects(bucket, nil))
 	for n, format := range []string{"tar", "tar.gz"} {
 		download(t, filler.String()+"/archive/team/app/main."+format)
-		for deadline := time.Now().Add(hang); len(bucket.Names()) <= n; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("nothing is uploaded")
-			}
-		}
+		gittest.Await(t, "an archive is uploaded", func() bool { return len(bucket.Names()) > n })
 	}
 }
 

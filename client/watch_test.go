@@ -98,12 +98,11 @@ func TestWatchGivesStates(t *testing.T) {
 					t.Errorf("%+v", states)
 				}
 				// A look by ETag finds nothing new, or the stream of events has begun.
-				begun, deadline := "HEAD /archive/team/app/main.tar  304", time.Now().Add(hang)
-				for heard := []string(nil); !slices.Contains(heard, begun); heard, _ = s.what() {
-					if time.Sleep(10 * time.Millisecond); time.Now().After(deadline) {
-						t.Fatalf("%q", heard)
-					}
-				}
+				const begun = "HEAD /archive/team/app/main.tar  304"
+				gittest.Await(t, begun, func() bool {
+					heard, _ := s.what()
+					return slices.Contains(heard, begun)
+				})
 				for i := range 3 {
 					commit := s.repo.Commit("main", gittest.Regular("README.md", fmt.Sprint("# ", i)))
 					missing := []string{ref, archive, file}
@@ -126,6 +125,7 @@ func TestWatchGivesStates(t *testing.T) {
 
 // TestWatchComesBack from connections that break, and misses nothing meanwhile.
 func TestWatchComesBack(t *testing.T) {
+	gittest.Long(t)
 	for _, protocol := range protocols[:2] {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
@@ -140,8 +140,8 @@ func TestWatchComesBack(t *testing.T) {
 				s.fail(func(int, *http.Request) fault { return f })
 				s.cutEvents()
 				commit := s.repo.Commit("main", gittest.Regular("README.md", name))
-				for before := told.Load(); told.Load() < before+3; time.Sleep(10 * time.Millisecond) {
-				}
+				before := told.Load()
+				gittest.Await(t, "three retries", func() bool { return told.Load() >= before+3 })
 				s.fail(nil)
 				w.until(name, isCommit(commit))
 			}

@@ -21,6 +21,7 @@ func isQuestion(r *http.Request) bool {
 
 // TestHiddenBreaksGoOn has a proxy make clean ends of breaks, and lose trailers besides.
 func TestHiddenBreaksGoOn(t *testing.T) {
+	t.Parallel()
 	cases := 0
 	for _, delivery := range []string{"direct", "downloadUrl"} {
 		for _, lose := range []bool{false, true} {
@@ -60,6 +61,7 @@ func TestHiddenBreaksGoOn(t *testing.T) {
 
 // TestLostTrailersAreAskedFor has a proxy lose trailers, and hide the plain routes besides.
 func TestLostTrailersAreAskedFor(t *testing.T) {
+	t.Parallel()
 	for _, delivery := range []string{"direct", "downloadUrl"} {
 		for _, alone := range []bool{false, true} {
 			for _, protocol := range []string{"2026-07-28", "2025-11-25"} {
@@ -93,6 +95,7 @@ func TestLostTrailersAreAskedFor(t *testing.T) {
 
 // TestWeakDownloadsAreVerified: what depends on refs has no strong ETag, and cannot go on.
 func TestWeakDownloadsAreVerified(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "direct", 1)
 	s.repo.Commit("weak", gittest.Regular("noise", gittest.Noise(100_000)),
 		gittest.Regular("a", "$Format:%d$\n"), gittest.Regular(".gitattributes", "a export-subst\n"))
@@ -123,6 +126,7 @@ func TestWeakDownloadsAreVerified(t *testing.T) {
 
 // TestTheFormVerifies is about servers that tell nothing of what they send.
 func TestTheFormVerifies(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("noise", gittest.Noise(50_000)))
 	for _, format := range []string{"tar", "tar.gz", "zip"} {
@@ -150,6 +154,7 @@ func TestTheFormVerifies(t *testing.T) {
 
 // What was known to be asked for is asked for again while the server is busy.
 func TestABusyServerIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "direct", 1)
 	heads := 0
 	s.fail(func(_ int, r *http.Request) fault {

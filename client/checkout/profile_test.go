@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -117,9 +116,10 @@ func TestContentFromOutsideOfTheCommit(t *testing.T) {
 	lib := gittest.At(t, filepath.Join(filepath.Dir(p.repo.Dir), "lib.git"))
 	first := lib.Commit("main", gittest.Regular("x", "1"))
 	second := lib.Commit("main", gittest.Regular("x", "2"))
-	for _, err := p.client.Read(t.Context(), "repo://lib"); err != nil; _, err = p.client.Read(t.Context(), "repo://lib") {
-		time.Sleep(20 * time.Millisecond) // until the server has looked around
-	}
+	gittest.Await(t, "the server has looked around", func() bool {
+		_, err := p.client.Read(t.Context(), "repo://lib")
+		return err == nil
+	})
 	commit := func(module string) {
 		p.commit(gittest.Regular(".gitattributes", "*.bin filter=lfs -text\n"),
 			gittest.Regular(".gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib.git\n"),

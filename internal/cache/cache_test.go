@@ -59,9 +59,7 @@ func TestManyRequestsCauseOneBuild(t *testing.T) {
 		}
 		if !disk {
 			// Without a disk only clients that arrive before the window moves share a build.
-			for arrived.Load() < clients {
-				time.Sleep(time.Millisecond)
-			}
+			gittest.Await(t, "all clients have arrived", func() bool { return arrived.Load() == clients })
 		}
 		close(g.open)
 		wg.Wait()

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func redisLeases(t *testing.T, address string) (*RedisLeases, *redis.Client) {
@@ -82,12 +83,9 @@ func TestALeaseIsRenewedAndRunsOut(t *testing.T) {
 		if err := client.PExpire(t.Context(), name, 250*time.Millisecond).Err(); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(patience); client.PTTL(t.Context(),
-			name).Val() <= 250*time.Millisecond; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("it is not renewed")
-			}
-		}
+		gittest.Await(t, "the lease is renewed", func() bool {
+			return client.PTTL(t.Context(), name).Val() > 250*time.Millisecond
+		})
 		release()
 		if n := client.Exists(t.Context(), name).Val(); n != 0 {
 			t.Error("it is there after its end")
@@ -120,11 +118,7 @@ func TestReplicasBuildOnce(t *testing.T) {
 			defer close(done)
 			mustRead(t, caches[1], key, s)
 		}()
-		for deadline := time.Now().Add(patience); caches[1].Stats().LeaseWaits == 0; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the second does not wait")
-			}
-		}
+		gittest.Await(t, "the second waits", func() bool { return caches[1].Stats().LeaseWaits > 0 })
 		close(g.open)
 		if err := first.WriteTo(t.Context(), &leaver{1 << 30}); err != nil {
 			t.Error(err)

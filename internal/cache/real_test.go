@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // installed gives the path of a program, or nothing: under -short none is used.
@@ -186,11 +188,7 @@ func TestAnAbortedMultipartUpload(t *testing.T) {
 		}
 		return len(list.Uploads)
 	}
-	for deadline := time.Now().Add(patience); uploads() == 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no upload begins")
-		}
-	}
+	gittest.Await(t, "an upload begins", func() bool { return uploads() > 0 })
 	e.Close()
 	idle(c)
 	if list := names(t, b); len(list) != 0 {

@@ -32,6 +32,7 @@ func packedFiles(t *testing.T) (*gittest.Repo, *git.Snapshot, []git.TreeEntry) {
 }
 
 func TestSnapshotSurvivesRepackDuringARead(t *testing.T) {
+	t.Parallel()
 	repo, s, entries := packedFiles(t)
 	blob, err := s.Blob(t.Context(), entries[1].ID)
 	if err != nil {
@@ -56,6 +57,7 @@ func TestSnapshotSurvivesRepackDuringARead(t *testing.T) {
 }
 
 func TestSnapshotSurvivesDeletionOfTheRepository(t *testing.T) {
+	t.Parallel()
 	repo, s, entries := packedFiles(t)
 	if err := os.RemoveAll(repo.Dir); err != nil {
 		t.Fatal(err)
@@ -66,6 +68,7 @@ func TestSnapshotSurvivesDeletionOfTheRepository(t *testing.T) {
 }
 
 func TestLooseObjectsThatMoveIntoAPackAreFoundAgain(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	repo.Commit("main", gittest.Regular("a", "loose"))
 	s := snap()

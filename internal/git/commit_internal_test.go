@@ -37,6 +37,7 @@ var oddCommits = map[string]string{
 
 // TestOddCommitsAreReadAsGitReadsThem compares with `git log`.
 func TestOddCommitsAreReadAsGitReadsThem(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	tree := repo.Store("tree", "")
 	parent := repo.Store("commit", "tree "+tree+"\n\n")

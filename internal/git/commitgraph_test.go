@@ -93,6 +93,7 @@ func TestReachableIsWhatGitSays(t *testing.T) {
 
 // Which files make a graph, and that each state of them is noticed and told once.
 func TestCommitGraphsAreUsedWhileTheyAreSound(t *testing.T) {
+	t.Parallel()
 	const single, folder = "objects/info/commit-graph", "objects/info/commit-graphs/"
 	cases := map[string]struct {
 		write   func(r *gittest.Repo)
@@ -165,6 +166,7 @@ func firstHalf(content []byte) []byte { return content[:len(content)/2] }
 // A graph above the bound is not read, and those that were not used for long give
 // way to others.
 func TestCommitGraphsKeepTheirBound(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for n := range 4 {
 		branchy(t, filepath.Join(root, fmt.Sprint(n, ".git")), uint64(n)).WriteCommitGraph(1)
@@ -182,6 +184,7 @@ func TestCommitGraphsKeepTheirBound(t *testing.T) {
 // A graph that has a commit wrong is found out when the commit is asked for, and has
 // no part in the answer.
 func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := branchy(t, filepath.Join(root, "repo.git"), 2)
 	for line := range strings.Lines(repo.Git("for-each-ref", "--format=%(refname)") + "\n") {
@@ -230,6 +233,7 @@ func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
 
 // Whoever waits for a walk that another request makes may give up.
 func TestReachableEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := branchy(t, filepath.Join(root, "repo.git"), 4)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -29,6 +29,7 @@ func readAll(t *testing.T, s *git.Snapshot, id git.ID) string {
 
 // packed-refs notes what an annotated tag leads to, be it a commit or not.
 func TestATagOfAFolderHasNoCommit(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	commit := repo.Commit("main", gittest.Regular("a", "1"))
 	repo.Git("tag", "-a", "-m", "a folder", "folder", commit+"^{tree}")
@@ -48,6 +49,7 @@ func TestATagOfAFolderHasNoCommit(t *testing.T) {
 }
 
 func TestResolveAgreesWithGit(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	first := repo.Commit("main", gittest.Regular("a", "1"))
 	second := repo.Commit("main", gittest.Regular("a", "2"))
@@ -80,6 +82,7 @@ func TestResolveAgreesWithGit(t *testing.T) {
 }
 
 func TestResolveRefusesHostileAndUnknownRevisions(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	repo.Commit("main", gittest.Regular("a", "1"))
 	s := snap()
@@ -107,6 +110,7 @@ func TestResolveRefusesHostileAndUnknownRevisions(t *testing.T) {
 }
 
 func TestAmbiguousAbbreviationListsCommits(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	// 800 commits make two with the same first four digits all but certain.
 	byPrefix := make(map[string][]string)
@@ -152,6 +156,7 @@ func (c *countedContext) Err() error {
 }
 
 func TestReadsWhatGitReads(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	files := []gittest.File{
 		gittest.Regular("a/b/c.txt", "deep"), gittest.Executable("bin/run", "#!"), gittest.Symlink("link", "a/b"),
@@ -187,6 +192,7 @@ func TestReadsWhatGitReads(t *testing.T) {
 }
 
 func TestEmptyRepositoryHasNoHead(t *testing.T) {
+	t.Parallel()
 	_, snap := one(t)
 	s := snap()
 	if _, err := s.Head(); !errors.Is(err, git.ErrEmpty) {
@@ -201,6 +207,7 @@ func TestEmptyRepositoryHasNoHead(t *testing.T) {
 }
 
 func TestAlternatesInsideTheRootOnly(t *testing.T) {
+	t.Parallel()
 	root, outside := t.TempDir(), t.TempDir()
 	source := gittest.At(t, filepath.Join(root, "group", "source.git"))
 	id := source.Commit("main", gittest.Regular("a", "shared"))
@@ -234,6 +241,7 @@ func TestAlternatesInsideTheRootOnly(t *testing.T) {
 }
 
 func TestUnsupportedFormatsAreNamed(t *testing.T) {
+	t.Parallel()
 	for config, want := range map[string]error{
 		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n": git.ErrUnsupported,
 		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = reftable\n": git.ErrUnsupported,

@@ -42,6 +42,7 @@ var lfsReaders = map[string]func(*git.LFSObject) ([]byte, error){
 }
 
 func TestLFSObjectIsTheFile(t *testing.T) {
+	t.Parallel()
 	repo, open := one(t)
 	s := open()
 	for _, size := range []int{0, 1, 4096, 128 << 10, 300_001} {
@@ -129,6 +130,7 @@ func patch(file string, at int64) error {
 }
 
 func TestLFSObjectIsNotFollowedOut(t *testing.T) {
+	t.Parallel()
 	repo, open := one(t)
 	s := open()
 	content := []byte("content")
@@ -164,6 +166,7 @@ func TestLFSObjectIsNotFollowedOut(t *testing.T) {
 }
 
 func TestLFSObjectRefusesOtherNames(t *testing.T) {
+	t.Parallel()
 	repo, open := one(t)
 	s := open()
 	oid, name := lfsName([]byte("content"))

@@ -95,6 +95,7 @@ func TestShapesTakeWhatTheyMay(t *testing.T) {
 
 // TestAWalkIsMadeOnce asks again for what no tip leads to.
 func TestAWalkIsMadeOnce(t *testing.T) {
+	t.Parallel()
 	reads := 0
 	parents := func(id ID) ([]ID, error) {
 		if reads++; reads > 5000 {

@@ -196,6 +196,7 @@ func TestAPackIsJudgedOnceForASnapshot(t *testing.T) {
 
 // What is mended is seen by a snapshot that has met the damage.
 func TestAPackThatIsMendedIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo, count := crowdOfRefs(t, filepath.Join(root, "repo.git"))
 	for pattern, edit := range map[string]func([]byte) []byte{
@@ -227,6 +228,7 @@ func TestAPackThatIsMendedIsSeenAtOnce(t *testing.T) {
 }
 
 func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, edit := range map[string]func([]byte) []byte{
 		"cut":              func(c []byte) []byte { return c[:len(c)-30] },
 		"cut in an id":     func(c []byte) []byte { return c[:len(c)/2/62*62+20] },
@@ -266,6 +268,7 @@ func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
 
 // A commit that only a ref which cannot be read leads to is not "not found".
 func TestWhatADamagedRefMayLeadToIsNotAbsent(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	old := repo.Commit("other", gittest.Regular("a", "1"))
@@ -287,6 +290,7 @@ func TestWhatADamagedRefMayLeadToIsNotAbsent(t *testing.T) {
 
 // Git takes an id in capitals, and what follows it after a blank for nothing.
 func TestLooseRefsAreReadAsGitReadsThem(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	id := repo.Commit("main", gittest.Regular("a", "1"))
 	for i, content := range []string{id, id + "\r\n", id + " words\n", id + "\tx", strings.ToUpper(id) + "\n",
@@ -301,6 +305,7 @@ func TestLooseRefsAreReadAsGitReadsThem(t *testing.T) {
 }
 
 func TestHEADOfABranchThatIsMissingIsNoEmptyRepository(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	if _, err := snap().Resolve(t.Context(), "HEAD"); !errors.Is(err, git.ErrEmpty) ||
 		errors.Is(err, git.ErrUnborn) {
@@ -313,6 +318,7 @@ func TestHEADOfABranchThatIsMissingIsNoEmptyRepository(t *testing.T) {
 }
 
 func TestMissingObjectsOfAPartialCloneAreCalledThat(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	commit := repo.Commit("main", gittest.Regular("a", "content"))
 	blob := repo.Git("rev-parse", commit+":a")

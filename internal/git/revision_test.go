@@ -110,6 +110,7 @@ func TestRevisionsAreThoseOfGit(t *testing.T) {
 
 // A shallow history ends where the mirror says so.
 func TestRevisionsEndWhereAShallowHistoryDoes(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	source := gittest.At(t, root+"/source.git")
 	for i := range 5 {

@@ -25,6 +25,7 @@ func storeBlob(repo *gittest.Repo, content string) string {
 
 // TestAbbreviatesLikeRevParse makes objects whose ids share their beginning.
 func TestAbbreviatesLikeRevParse(t *testing.T) {
+	t.Parallel()
 	repo, take := one(t)
 	byPrefix := make(map[string]string)
 	var ids []string
@@ -72,6 +73,7 @@ func parseID(t *testing.T, hex string) git.ID {
 }
 
 func TestRawObjects(t *testing.T) {
+	t.Parallel()
 	repo, take := one(t)
 	commit := repo.Commit("main", gittest.Regular("a", "b"))
 	repo.Git("tag", "-m", "message", "v1", commit)
@@ -89,6 +91,7 @@ func TestRawObjects(t *testing.T) {
 }
 
 func TestShallow(t *testing.T) {
+	t.Parallel()
 	repo, take := one(t)
 	id := repo.Commit("main", gittest.Regular("a", "b"))
 	if got, err := take().Shallow(); err != nil || len(got) != 0 {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestParseSubmodules(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		content string
 		want    map[string]string

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTipsAreThoseOfGit(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	hidden := func(name string) bool { return strings.HasPrefix(name, "refs/keep-around/") }

@@ -36,6 +36,7 @@ func storeTree(t *testing.T, repo *gittest.Repo, id string, entries ...[2]string
 // duplicate is refused, and nothing else is. Of trees out of order it says only
 // that; there the names themselves are compared.
 func TestTreesWithANameTwiceAreRefused(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	blob := repo.Store("blob", "x")
 	names := []string{"a", "a.b", "a.b.c", "a-", "a0", "b"}
@@ -98,6 +99,7 @@ func orderKey(e [2]string) string {
 }
 
 func TestTreePagesAreTheTree(t *testing.T) {
+	t.Parallel()
 	repo, snap := one(t)
 	var files []gittest.File
 	for _, name := range []string{"a", "a.b/x", "a0", "b/x", "c", "d/x", "e"} {

@@ -14,6 +14,7 @@ import (
 // TestWalkHasTheEntriesOfGit compares with git ls-tree, of a whole tree and of a
 // folder, with folders that are not entered.
 func TestWalkHasTheEntriesOfGit(t *testing.T) {
+	t.Parallel()
 	repo, open := one(t)
 	var files []gittest.File
 	for _, name := range []string{"a", "a.b", "a-/f", "b/c/d/e", "b/c.d", "b.c/x", "z"} {
@@ -78,6 +79,7 @@ func gitTree(repo *gittest.Repo, folder string, arguments ...string) (lines []st
 }
 
 func TestWalkEndsWithTheErrorOfAFolder(t *testing.T) {
+	t.Parallel()
 	wrong := errors.New("wrong")
 	entries := []git.TreeEntry{{Name: "a", Mode: git.ModeDir}, {Name: "b", Mode: git.ModeRegular}}
 	var got []string

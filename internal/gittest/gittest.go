@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // firstCommitTime is the committer time of the first commit of a repository,
@@ -447,6 +448,20 @@ func Volume(usual, soak int) int {
 		return soak
 	}
 	return usual
+}
+
+// patience is when a test gives up waiting: for what never comes, not for what is slow.
+const patience = 30 * time.Second
+
+// Await waits until a condition holds that no event tells of. It looks again and again, and
+// fails the test when it has waited in vain.
+func Await(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
 }
 
 // Noise is text of the given size that does not compress, the same each time.

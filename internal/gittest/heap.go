@@ -11,18 +11,18 @@ import (
 // so that the test must not be parallel.
 func HeapFits(t testing.TB, bound int64, fill func() any) {
 	t.Helper()
-	before := liveHeap()
+	before := LiveHeap()
 	kept := fill()
-	taken := liveHeap() - before
+	taken := LiveHeap() - before
 	runtime.KeepAlive(kept)
 	if taken < bound/2 || taken > bound+bound/2 {
 		t.Errorf("%d KiB of the heap are taken, with a bound of %d KiB", taken>>10, bound>>10)
 	}
 }
 
-// liveHeap is how many bytes of the heap can be reached. What pools hold goes
+// LiveHeap is how many bytes of the heap can be reached. What pools hold goes
 // with the second collection.
-func liveHeap() int64 {
+func LiveHeap() int64 {
 	runtime.GC()
 	runtime.GC()
 	var stats runtime.MemStats

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
@@ -43,11 +42,7 @@ func newCache(t *testing.T, dir string, objects *cache.Objects) *cache.Cache {
 // last byte was sent.
 func settle(t *testing.T, c *cache.Cache, entries int64) {
 	t.Helper()
-	for deadline := time.Now().Add(hang); c.Stats().Entries < entries; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d archives are not kept: %+v", entries, c.Stats())
-		}
-	}
+	gittest.Await(t, fmt.Sprintf("%d archives are kept", entries), func() bool { return c.Stats().Entries >= entries })
 }
 
 // good200 gets a whole answer.
@@ -309,11 +304,7 @@ func (b shelf) filled(t *testing.T, options targetOptions, path string) (*tricky
 	options.cache = c
 	s := mirrors(t, options)
 	body := s.good200(t, path).body
-	for deadline := time.Now().Add(hang); c.Stats().Uploads == 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing is uploaded: %+v", c.Stats())
-		}
-	}
+	gittest.Await(t, "an archive is uploaded", func() bool { return c.Stats().Uploads > 0 })
 	return s, body
 }
 

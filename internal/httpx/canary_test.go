@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
@@ -35,13 +35,12 @@ func (r *record) String() string {
 
 func (r *record) await(t *testing.T, requests int) string {
 	t.Helper()
-	for end := time.Now().Add(hang); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if text := r.String(); strings.Count(text, `"msg":"request"`) >= requests {
-			return text
-		}
-	}
-	t.Fatalf("fewer than %d requests were logged", requests)
-	return ""
+	text := ""
+	gittest.Await(t, fmt.Sprintf("%d requests are logged", requests), func() bool {
+		text = r.String()
+		return strings.Count(text, `"msg":"request"`) >= requests
+	})
+	return text
 }
 
 // secretHeaders carry what lets somebody act as another.

@@ -399,15 +399,7 @@ func TestClientThatTakesNoFramesIsDropped(t *testing.T) {
 	r := receive(t, s.url, modernVersion, supported)
 	stream := r.begin(1, "repo://repo/contents/large")
 	r.grant(stream, bulk)
-	for range 1000 {
-		conn, _, err := websocket.Dial(t.Context(), s.url+"/ws", nil)
-		if err == nil {
-			_ = conn.CloseNow() // the place was free, which is all
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("a client that does not read kept its connection")
+	awaitPlace(t, s.url)
 }
 
 func largeRepo(t *testing.T) func(root string) {
@@ -482,7 +474,7 @@ func TestFramesCostLittle(t *testing.T) {
 		t.Errorf("%d bytes beside %+v", overhead, stream.end)
 	}
 	stream.body = nil
-	held := liveHeap()
+	held := gittest.LiveHeap()
 	var slow []*receiving
 	for range clients {
 		r := receive(t, s.url, modernVersion, supported)
@@ -503,7 +495,7 @@ func TestFramesCostLittle(t *testing.T) {
 		}
 		slow = append(slow, r)
 	}
-	if grown := liveHeap() - held; grown > clients*each*perStream {
+	if grown := gittest.LiveHeap() - held; grown > clients*each*perStream {
 		t.Errorf("%d streams hold %d KiB, want at most %d each", clients*each, grown>>10, perStream>>10)
 	} else {
 		t.Logf("%d KiB for each of %d streams", grown>>10/(clients*each), clients*each)

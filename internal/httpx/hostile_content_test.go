@@ -98,9 +98,9 @@ func TestArchiveDescribesItself(t *testing.T) {
 	tests := []struct{ uri, file, kind, cache string }{
 		{"repo://hello/archive/main.tar", "hello-main.tar", "application/x-tar", "private, no-cache"},
 		{"repo://hello/archive/refs/heads/main.tgz", "hello-main.tar.gz", "application/gzip", "private, no-cache"},
-		{"repo://hello/archive/HEAD.tar.gz", "hello-" + s.head[:12] + ".tar.gz", "application/gzip",
+		{"repo://hello/archive/HEAD.tar.gz", "hello-" + s.Head[:12] + ".tar.gz", "application/gzip",
 			"private, no-cache"},
-		{"repo://hello/archive/" + s.head + ".tar", "hello-" + s.head + ".tar", "application/x-tar",
+		{"repo://hello/archive/" + s.Head + ".tar", "hello-" + s.Head + ".tar", "application/x-tar",
 			"private, max-age=31536000, immutable"},
 		{"repo://caf%C3%A9/archive/main.tar", "caf\u00e9-main.tar", "application/x-tar", "private, no-cache"},
 		{"repo://team/app/archive/main.tar?prefix=%22%0A%C3%A9/", "app-main.tar", "application/x-tar",
@@ -129,7 +129,7 @@ func TestArchiveDescribesItself(t *testing.T) {
 				t.Errorf("%s: length %q, want %q, %v", test.uri, a.header.Get("Content-Length"), length, a.err)
 			}
 			if canonical := a.header.Get("Content-Location"); test.uri == "repo://hello/archive/main.tar" &&
-				canonical != "repo://hello/archive/"+s.head+".tar" {
+				canonical != "repo://hello/archive/"+s.Head+".tar" {
 				t.Errorf("%s: canonical URI is %q", test.uri, canonical)
 			}
 			// One tag, one sequence of bytes.

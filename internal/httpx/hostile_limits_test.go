@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,72 +18,6 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
-
-func TestDeclaredStreamCapabilityDecides(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{})
-	const size = len("hello\n")
-	tests := []struct {
-		capabilities string
-		want         string // reason, or "" when it is served
-	}{
-		{`{}`, "client_capability_missing"}, {`{"resourceStreaming":null}`, "client_capability_missing"},
-		{`{"resourceStreaming":true}`, "client_capability_missing"},
-		{`{"resourceStreaming":"yes"}`, "client_capability_missing"},
-		{`{"resourceStreaming":[]}`, "client_capability_missing"},
-		{`{"resourcestreaming":{}}`, "client_capability_missing"},
-		{`{"ResourceStreaming":{}}`, "client_capability_missing"}, {`{"RESOURCESTREAMING":{"maxStreamSize":9}}`,
-			"client_capability_missing"},
-		{`{"resourceStreaming":{}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":null}}`, ""},
-		{`{"resourceStreaming":{"other":[1]}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":6}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":6.9}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":1e18}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":1e300}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":9223372036854775808}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":5}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":5.99}}`,
-			"too_large"}, {`{"resourceStreaming":{"maxStreamSize":1}}`, "too_large"},
-		{`{"resourceStreaming":{"maxStreamSize":0}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":-0.0}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":-1}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":-1e300}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":1e-300}}`, "invalid_params"},
-		// What is no number must not be taken for "no limit", and is named.
-		{`{"resourceStreaming":{"maxStreamSize":"6"}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":true}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":[5]}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":1e400}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":-1e400}}`, "invalid_params"},
-		// Where typed clients can put it; the place of the SEP comes first.
-		{`{"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`, "too_large"},
-		{`{"extensions":{"io.github.repomcp/resource-stream":{}}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":5},"experimental":{"resourceStreaming":{}}}`, "too_large"},
-		{`{"experimental":{"resourceStreaming":5}}`, "client_capability_missing"},
-	}
-	for _, test := range tests {
-		for _, version := range eras {
-			c := s.good(t, version, methodStream)
-			if version == modernVersion {
-				c.meta()[metaCapabilities] = json.RawMessage(test.capabilities)
-			} else {
-				c.header.Set("Mcp-Session-Id", s.initialize(t, version, test.capabilities))
-			}
-			a := s.do(t, c)
-			if test.want == "" {
-				if a.status != http.StatusOK || string(a.body) != "hello\n" {
-					t.Errorf("%s %s: %v, want the file", version, test.capabilities, a)
-				}
-				continue
-			}
-			expect(t, a, version, test.want, test.capabilities)
-			if a.data["uri"] != "repo://hello/contents/README.md" {
-				t.Errorf("%s %s: no uri in %v", version, test.capabilities, a)
-			}
-			if test.want == "too_large" && (a.data["size"] != float64(size) || a.data["limit"] == nil) {
-				t.Errorf("%s %s: size and limit are not in %v", version, test.capabilities, a)
-			}
-		}
-	}
-	t.Logf("%d cases", 2*len(tests))
-}
 
 // limitedCall streams an archive to a client that accepts only so many bytes.
 func (s *target) limitedCall(version, uri string, limit int, session string) *call {

@@ -278,27 +278,6 @@ func TestLocalLinks(t *testing.T) {
 	}
 }
 
-// A list may be reused no longer than the links in it are good for.
-func TestListsOutliveNoLink(t *testing.T) {
-	t.Parallel()
-	for lifetime, want := range map[time.Duration]float64{0: 10_000, 5 * time.Second: 4_000, time.Second: 0} {
-		l := newLinks(t)
-		linkTo := l.linking(t)
-		s := newTarget(t, targetOptions{links: func(url string) resources.Linking {
-			linking := linkTo(url)
-			linking.Lifetime = lifetime
-			return linking
-		}})
-		var reply struct {
-			Result map[string]any `json:"result"`
-		}
-		a := s.do(t, s.call(modernVersion, "resources/list", nil))
-		if err := json.Unmarshal(a.body, &reply); err != nil || reply.Result["ttlMs"] != want {
-			t.Errorf("links of %v: ttlMs is %v, want %v, %v", lifetime, reply.Result["ttlMs"], want, err)
-		}
-	}
-}
-
 // What is too large to be read can be had by its link, which every client can
 // hand on.
 func TestTooLargeToReadHasALink(t *testing.T) {

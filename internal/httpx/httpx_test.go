@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -122,14 +121,11 @@ func serveWith(t *testing.T, options repos.Options, subscribing watch.Options) *
 func (s *site) repo(name string) *gittest.Repo {
 	s.t.Helper()
 	repo := gittest.At(s.t, filepath.Join(s.root, name+".git"))
-	for range 200 {
-		if _, err := s.catalogue.Get(name); err == nil {
-			return repo
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	s.t.Fatalf("the server did not notice %s", name)
-	return nil
+	gittest.Await(s.t, "the server notices "+name, func() bool {
+		_, err := s.catalogue.Get(name)
+		return err == nil
+	})
+	return repo
 }
 
 // modern sends a request of 2026-07-28, with resourceStreaming declared.
@@ -249,13 +245,7 @@ func (j *journal) String() string {
 // waitFor waits until the log has the text.
 func (j *journal) waitFor(t *testing.T, want string) {
 	t.Helper()
-	for range 500 {
-		if strings.Contains(j.String(), want) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("the log never had %q:\n%s", want, j.String())
+	gittest.Await(t, "the log has "+want, func() bool { return strings.Contains(j.String(), want) })
 }
 
 // describe shortens a failed reply for a test's message.

@@ -187,10 +187,7 @@ func TestDisconnectsLeaveNothing(t *testing.T) {
 		}
 		return list
 	}
-	for deadline := time.Now().Add(20 * time.Second); len(left()) > 0 ||
-		s.server.Connections() > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("left: %d connections, %+v", s.server.Connections(), left())
-		}
-	}
+	gittest.Await(t, "no connection and no work is left", func() bool {
+		return len(left()) == 0 && s.server.Connections() == 0
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -49,11 +48,7 @@ func lagging(t *testing.T, l *withLinks, public func(shelf) cache.Bucket) (s, be
 	behind.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	repo.Commit("main", gittest.Regular("a", gittest.Noise(300_000)))
 	s.good200(t, "/archive/team/app/main.tar.gz")
-	for deadline := time.Now().Add(hang); first.Stats().Uploads == 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing is uploaded: %+v", first.Stats())
-		}
-	}
+	gittest.Await(t, "an archive is uploaded", func() bool { return first.Stats().Uploads > 0 })
 	return s, behind, repo, b
 }
 

@@ -80,7 +80,7 @@ func (s *target) downloadURL(t *testing.T, version, uri string) map[string]any {
 // headIf is the commit that a URI of hello is of by its branch, or "".
 func (s *target) headIf(uri string) string {
 	if strings.HasPrefix(uri, "repo://hello/") {
-		return s.head
+		return s.Head
 	}
 	return ""
 }

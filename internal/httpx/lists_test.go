@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -85,15 +84,5 @@ func TestTheListOfRepositories(t *testing.T) {
 	}
 	if !slices.IsSorted(names) || !slices.Contains(names, "team/app") || !slices.Contains(names, "empty") {
 		t.Errorf("%q", names)
-	}
-}
-
-// The list of repositories has a notification of its own.
-func TestTheListOfRepositoriesIsNotSubscribedTo(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{})
-	a := s.do(t, s.call(sessionVersion, "resources/subscribe", map[string]any{"uri": "repo://"}))
-	if !strings.Contains(string(a.body), "list_changed") {
-		t.Error(a)
 	}
 }

@@ -52,7 +52,7 @@ func TestLogSaysWhoDidWhat(t *testing.T) {
 			"request_id": "abc-1", "status": 400.0,
 		}},
 		{"/archive/hello/main.tar?prefix=x/", map[string]any{"outcome": "done", "repository": "hello", "ref": "main",
-			"commit": s.head, "query": "prefix=x/", "status": 200.0}},
+			"commit": s.Head, "query": "prefix=x/", "status": 200.0}},
 		{"/raw/hello/main/none", map[string]any{"outcome": "error", "repository": "hello", "status": 404.0}},
 	} {
 		var reply answer
@@ -137,13 +137,13 @@ func TestLogSaysWhoAskedForWhat(t *testing.T) {
 			do   func()
 			want map[string]any
 		}{
-			"a download": {get("/archive/hello/main.tar"), map[string]any{"repository": "hello", "commit": s.head,
+			"a download": {get("/archive/hello/main.tar"), map[string]any{"repository": "hello", "commit": s.Head,
 				"outcome": "done", "status": 200.0}},
 			"a refusal": {get("/raw/none/main/f"), map[string]any{"outcome": "error", "status": 404.0}},
 			"over WebSocket": {func() {
 				conn.send(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}))
 				conn.next()
-			}, map[string]any{"rpc": "resources/read", "repository": "hello", "commit": s.head, "outcome": "done",
+			}, map[string]any{"rpc": "resources/read", "repository": "hello", "commit": s.Head, "outcome": "done",
 				"path": "/ws"}},
 			"a notification over WebSocket": {func() {
 				conn.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)

@@ -261,11 +261,11 @@ func TestPartsCostLittle(t *testing.T) {
 	if overhead <= 0 || overhead > size/1000 {
 		t.Errorf("%d bytes came over the wire for %d", wire.Load(), int64(size))
 	}
-	before := liveHeap()
+	before := gittest.LiveHeap()
 	for range streams {
 		begin(t, s.readBinary(t, "repo://repo/contents/large")) // and reads no more
 	}
-	if grown := liveHeap() - before; grown > streams*perStream {
+	if grown := gittest.LiveHeap() - before; grown > streams*perStream {
 		t.Errorf("%d streams hold %d KiB, want at most %d each", streams, grown>>10, perStream>>10)
 	} else {
 		t.Logf("%d KiB for each of %d streams", grown>>10/streams, streams)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -17,112 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/watch"
 )
-
-// liveHeap is what is reachable, in bytes.
-func liveHeap() int64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what finalizers held
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
-}
-
-// exchange posts a message over a kept connection, and returns the session id
-// of the reply.
-func exchange(t *testing.T, client *http.Client, url, session, message string) string {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/mcp", strings.NewReader(message))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header = plainHeader()
-	if session != "" {
-		request.Header.Set("Mcp-Session-Id", session)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(response.Body)
-	_ = response.Body.Close() // read to its end
-	if err != nil || response.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(`"result"`)) {
-		t.Fatalf("%d %.300s, %v", response.StatusCode, body, err)
-	}
-	return response.Header.Get("Mcp-Session-Id")
-}
-
-// TestSessionsThatHoldNothingCostNothing opens sessions, uses each once, and
-// leaves them. Each of them once cost 10 KB for an hour, and its client's name.
-func TestSessionsThatHoldNothingCostNothing(t *testing.T) {
-	gittest.Long(t)
-	s := newTarget(t, targetOptions{})
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	session := func(name string) {
-		id := exchange(t, client, s.url, "",
-			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+name+`","version":"1"}}}`)
-		if id == "" {
-			t.Fatal("initialize has no session id")
-		}
-		exchange(t, client, s.url, id,
-			`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}`)
-	}
-	session("first")
-	for name, c := range map[string]struct {
-		name     string
-		sessions int
-	}{
-		"many":       {"x", gittest.Volume(2_500, 20_000)},
-		"long names": {strings.Repeat("x", 15<<10), gittest.Volume(500, 2_000)},
-	} {
-		before := liveHeap()
-		for range c.sessions {
-			session(c.name)
-		}
-		most := int64(gittest.Volume(1<<20, 8<<20)) // some hundred bytes for each would be seen
-		if grown := liveHeap() - before; grown > most {
-			t.Errorf("%s: %d sessions hold %d bytes, want at most %d", name, c.sessions, grown, most)
-		}
-	}
-}
-
-func TestParamsThatAreKeptAreBounded(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{})
-	long := strings.Repeat("x", 1<<14)
-	for _, version := range []string{batchVersion, sessionVersion} {
-		for member, params := range map[string]map[string]any{
-			"name": {"clientInfo": map[string]any{"name": long, "version": "1"},
-				"capabilities": map[string]any{}},
-			"capabilities": {"clientInfo": map[string]any{"name": "x", "version": "1"},
-				"capabilities": map[string]any{"experimental": map[string]any{"x": long}}},
-		} {
-			params["protocolVersion"] = version
-			c := s.call(version, "initialize", params)
-			c.header.Del("Mcp-Session-Id")
-			a := s.do(t, c)
-			if a.code != -32602 || a.reason != "invalid_params" || !strings.Contains(string(a.body), "clientInfo") ||
-				a.header.Get("Mcp-Session-Id") != "" {
-				t.Errorf("%s in %s: %v", member, version, a)
-			}
-			if f := dial(t, s.url).call(rpc(version, 1, "initialize", params)); f.Error.Code != -32602 {
-				t.Errorf("%s in %s over WebSocket: %s", member, version, f.raw)
-			}
-		}
-	}
-	uris := make([]string, 20)
-	for i := range uris {
-		uris[i] = fmt.Sprintf("repo://hello/contents/%d%s", i, long)
-	}
-	if a := s.do(t, s.call(modernVersion, "subscriptions/listen",
-		map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris}})); a.code != -32602 ||
-		a.status != http.StatusBadRequest {
-		t.Errorf("subscriptions/listen: %v", a)
-	}
-}
 
 // cancelling posts a notification, which has to be accepted.
 func (s *site) cancelling(header http.Header, id any) {
@@ -362,31 +256,6 @@ func TestRefusalsOfMessagesAreMessages(t *testing.T) {
 	}
 }
 
-func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{})
-	const uri = "repo://hello/contents/README.md"
-	for _, version := range eras {
-		for _, method := range []string{methodRead, methodStream} {
-			for name, edit := range map[string]func(*call){
-				"meta in another case": func(c *call) { c.params()["_META"] = map[string]any{} },
-				"unknown version":      func(c *call) { c.header.Set("Mcp-Protocol-Version", "2020-01-01") },
-				"no such file": func(c *call) {
-					c.params()["uri"] = uri + "/none"
-					c.header.Set("Mcp-Name",
-						uri+"/none")
-				},
-			} {
-				request := s.call(version, method, map[string]any{"uri": uri})
-				edit(request)
-				if a := s.do(t, request); a.code == 0 || a.data["uri"] != request.params()["uri"] {
-					t.Errorf("%s, %s in %s: %v", name, method, version, a)
-				}
-			}
-		}
-	}
-}
-
 func TestPlainTarHasItsLengthFromTheFirstTime(t *testing.T) {
 	t.Parallel()
 	for _, version := range eras {
@@ -396,27 +265,6 @@ func TestPlainTarHasItsLengthFromTheFirstTime(t *testing.T) {
 			a.header.Get("Accept-Ranges") != "none" {
 			t.Errorf("%s: %d %v of %d bytes", version, a.status, a.header, len(a.body))
 		}
-	}
-}
-
-func TestOneAddressCannotHaveAllSubscriptions(t *testing.T) {
-	t.Parallel()
-	s := serveWith(t, repos.Options{}, watch.Options{PerSession: 3, Total: 8})
-	uri := func(i int) string { return fmt.Sprintf("repo://none/contents/%d", i) }
-	granted := 0
-	for i := range 8 {
-		if strings.Contains(s.subscribe(s.initialize(), uri(i)), `"result"`) {
-			granted++
-		}
-	}
-	socket := dial(t, s.url)
-	socket.initialize(sessionVersion)
-	if f := socket.call(rpc(sessionVersion, 1, "resources/subscribe",
-		map[string]any{"uri": uri(9)})); f.Error.Code != -32000 || !strings.Contains(f.raw, "of your address") {
-		t.Errorf("over WebSocket: %s", f.raw)
-	}
-	if granted != 4 {
-		t.Errorf("%d of 8 subscriptions were granted to one address, want 4", granted)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // socket is a client over WebSocket.
@@ -107,6 +109,18 @@ func (s *socket) initialize(version string) {
 		s.t.Fatal(f.raw)
 	}
 	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+}
+
+// awaitPlace waits until a server that had no place for a connection has one.
+func awaitPlace(t *testing.T, url string) {
+	t.Helper()
+	gittest.Await(t, "the place of a connection is free", func() bool {
+		conn, _, err := websocket.Dial(t.Context(), url+"/ws", nil)
+		if err == nil {
+			_ = conn.CloseNow() // it was let in, which is all
+		}
+		return err == nil
+	})
 }
 
 // rpc writes a request of an era.

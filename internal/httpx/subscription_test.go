@@ -2,7 +2,6 @@ package httpx_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -72,62 +71,5 @@ func TestPushIsNotifiedInBothEras(t *testing.T) {
 			!strings.Contains(event, want) {
 			t.Errorf("%s era: %s", era, event)
 		}
-	}
-}
-
-func TestModernEraHasNoSubscribe(t *testing.T) {
-	s := serve(t)
-	for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
-		for _, params := range []map[string]any{nil, {"uri": ""}, {"uri": "repo://repo"}} {
-			response := s.modern(method, params)
-			if reply := text(t, response); response.StatusCode != http.StatusNotFound ||
-				!strings.Contains(reply, `"code":-32601`) {
-				t.Errorf("%s with %v: %s", method, params, describe(response, reply))
-			}
-		}
-	}
-}
-
-// The acknowledgement has what is heard of, and no more. What is no filter is refused before it.
-func TestListenSaysWhatItHearsOf(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{})
-	conn := dial(t, s.url)
-	for i, c := range []struct {
-		filter string
-		want   string // in the first message
-		code   int
-	}{
-		{`{"resourceSubscriptions":["nope://x"]}`, `"notifications":{}`, 0},
-		{`{"resourceSubscriptions":["nope://x","repo://to-come"]}`,
-			`"notifications":{"resourceSubscriptions":["repo://to-come"]}`, 0},
-		{`{"toolsListChanged":true,"resourcesListChanged":true}`, `"notifications":{"resourcesListChanged":true}`, 0},
-		{`{}`, `"notifications":{}`, 0}, {`null`, `"notifications\" of params must be an object`, -32602},
-		{`[]`, `"notifications\" of params must be an object`, -32602},
-		{`"all"`, `"notifications\" of params must be an object`, -32602},
-		{`{"resourceSubscriptions":"repo://hello"}`, `resourceSubscriptions\" of params must be an array`, -32602},
-		{`{"resourceSubscriptions":["repo://hello",7]}`, `resourceSubscriptions.1\" of params must be a string`, -32602},
-		{`{"resourcesListChanged":"yes"}`, `resourcesListChanged\" of params must be true or false`, -32602},
-	} {
-		params := map[string]any{"notifications": json.RawMessage(c.filter)}
-		f := conn.call(rpc(modernVersion, i, "subscriptions/listen", params))
-		if !strings.Contains(f.raw, strings.TrimPrefix(c.want, `"`)) || f.Error.Code != c.code {
-			t.Errorf("%s: %s", c.filter, f.raw)
-		}
-		if c.code != 0 {
-			if a := s.do(t, s.call(modernVersion, "subscriptions/listen", params)); a.code != c.code ||
-				a.status != http.StatusBadRequest {
-				t.Errorf("%s over HTTP: %v", c.filter, a)
-			}
-			continue
-		}
-		if strings.Contains(c.want, "{}") { // which is over at once
-			if end := conn.next(); end.Result == nil {
-				t.Errorf("%s: %s", c.filter, end.raw)
-			}
-			continue
-		}
-		conn.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"_meta":`+
-			`{%q:%q,%q:{}}}}`, i, metaVersion, modernVersion, metaCapabilities))
 	}
 }

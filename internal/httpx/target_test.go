@@ -64,15 +64,7 @@ type target struct {
 	server *httpx.Server
 	// sessions are ids of initialized sessions by version of the protocol.
 	sessions map[string]string
-	aims
-}
-
-// aims are what attacks are about.
-type aims struct {
-	head        string // of hello's main
-	unreachable string // a commit of hello that nothing leads to
-	kept        string // a commit of hello that only a hidden ref leads to
-	ambiguous   string // four digits that several commits of many begin with
+	gittest.Aims
 }
 
 // targetOptions vary a target.
@@ -102,7 +94,7 @@ func newTarget(t *testing.T, options targetOptions) *target {
 	if options.build != nil {
 		options.build(s.root)
 	} else {
-		s.aims = aimed.copyTo(t, s.root)
+		s.Aims = aimed.copyTo(t, s.root)
 	}
 	s.serve(t, options)
 	for _, version := range []string{batchVersion, sessionVersion} {
@@ -204,59 +196,13 @@ func (f *fixture[Facts]) copyTo(t *testing.T, root string) Facts {
 	return f.facts
 }
 
-var aimed = fixture[aims]{build: func(t *testing.T, root string) (a aims) {
-	hello := gittest.At(t, filepath.Join(root, "hello.git"))
-	files := []gittest.File{
-		gittest.Regular("README.md", "hello\n"), gittest.Regular("empty", ""),
-		gittest.Regular("data.json", `{"jsonrpc":"2.0","id":1,"result":{}}`),
-		gittest.Regular("page.html", "<!doctype html><script>alert(1)</script>\n"),
-		gittest.Regular("dir/deep.txt", "deep\n"), gittest.Symlink("passwd", "/etc/passwd"),
-		gittest.Regular("what?#.txt", "x"),
-	}
-	a.unreachable = hello.Commit("secret", append(files, gittest.Regular("password", "hunter2"))...)
-	hello.Git("update-ref", "-d", "refs/heads/secret")
-	a.kept = hello.Commit("kept", append(files, gittest.Regular("password", "hunter3"))...)
-	hello.Git("update-ref", "refs/keep-around/"+a.kept, a.kept)
-	hello.Git("update-ref", "-d", "refs/heads/kept")
-	a.head = hello.Commit("main", files...)
-	hello.Git("update-ref", "refs/heads/"+strings.Repeat("ab", 20), a.head)
-	write(t, filepath.Join(hello.Dir, "refs/heads/loop-a"), "ref: refs/heads/loop-b\n")
-	write(t, filepath.Join(hello.Dir, "refs/heads/loop-b"), "ref: refs/heads/loop-a\n")
-	write(t, filepath.Join(hello.Dir, "refs/heads/outside"), "ref: /etc/passwd\n")
-	write(t, filepath.Join(hello.Dir, "refs/heads/above"), "ref: refs/heads/../../config\n")
-	gittest.At(t, filepath.Join(root, "team/app.git")).Commit("main", gittest.Regular("app", "app\n"))
-	gittest.At(t, filepath.Join(root, "caf\u00e9.git")).Commit("main", gittest.Regular("composed", "x"))
-	gittest.At(t, filepath.Join(root, "empty.git"))
-	a.ambiguous = manyCommits(t, gittest.At(t, filepath.Join(root, "many.git")))
-	return a
-}}
+var aimed = fixture[gittest.Aims]{build: gittest.BuildAims}
 
 func write(t *testing.T, file, content string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// manyCommits makes enough commits that two ids begin with the same four
-// digits, and returns those.
-func manyCommits(t *testing.T, repo *gittest.Repo) string {
-	t.Helper()
-	var in strings.Builder
-	for i := range 900 {
-		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter A U Thor <author@example.com> %d +0000\ndata 1\nx\n",
-			1_700_000_000+i)
-	}
-	repo.GitInput([]byte(in.String()), "fast-import", "--quiet")
-	seen := make(map[string]bool)
-	for id := range strings.FieldsSeq(repo.Git("rev-list", "main")) {
-		if seen[id[:4]] {
-			return id[:4]
-		}
-		seen[id[:4]] = true
-	}
-	t.Fatal("no two commits share four digits")
-	return ""
 }
 
 // initialize opens a session and returns its id.
@@ -437,11 +383,6 @@ func (a *answer) parse() {
 	}
 }
 
-// innards are words of Go, of the file system and of the code, which tell an
-// attacker much and a user nothing.
-var innards = []string{"json:", "strconv", "runtime", "panic", ".go:", "cannot unmarshal", "base64", "illegal",
-	"openat", "no such file", "mcp-go", "goroutine", "0xc0"}
-
 // checkLeaks fails the test when an error shows more than it should, or less:
 // every JSON-RPC error has a reason that programs can read.
 func (s *target) checkLeaks(t *testing.T, a answer) {
@@ -449,12 +390,7 @@ func (s *target) checkLeaks(t *testing.T, a answer) {
 	if !a.failed() {
 		return
 	}
-	whole := fmt.Sprint(a.header) + string(a.body)
-	for _, word := range append([]string{s.root, filepath.Dir(s.root)}, innards...) {
-		if strings.Contains(whole, word) {
-			t.Errorf("the reply shows %q: %v", word, a)
-		}
-	}
+	gittest.CheckLeaks(t, s.root, fmt.Sprint(a.header)+string(a.body))
 	if a.code != 0 && a.reason == "" {
 		t.Errorf("the error has no data.reason: %v", a)
 	}

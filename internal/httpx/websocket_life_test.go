@@ -51,15 +51,7 @@ func TestWebSocketDropsClientsThatDoNotRead(t *testing.T) {
 			break
 		}
 	}
-	for range 1000 {
-		conn, _, err := websocket.Dial(t.Context(), target.url+"/ws", nil)
-		if err == nil {
-			_ = conn.CloseNow() // the place was free, which is all
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("a client that does not read kept its connection")
+	awaitPlace(t, target.url)
 }
 
 // held is a server with a tool that runs until it is let go, or its request ends.
@@ -145,13 +137,10 @@ func TestWebSocketDrainWaitsForRequests(t *testing.T) {
 		defer cancel()
 		ended <- s.server.Shutdown(ctx)
 	}()
-	for { // until it drains
+	gittest.Await(t, "the server drains", func() bool {
 		_, response, err := websocket.Dial(t.Context(), s.url+"/ws", nil)
-		if err != nil && response != nil && response.StatusCode == http.StatusServiceUnavailable {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return err != nil && response != nil && response.StatusCode == http.StatusServiceUnavailable
+	})
 	close(release)
 	if f := client.next(); string(f.ID) != "1" || f.Result == nil {
 		t.Error(f.raw)

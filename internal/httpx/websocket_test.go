@@ -51,7 +51,7 @@ func TestWebSocketServesBothEras(t *testing.T) {
 		}
 		hello := gittest.Existing(t, filepath.Join(target.root, "hello.git"))
 		if got := target.get(t, at(t, f.Result)); got.status != http.StatusOK ||
-			!bytes.Equal(got.body, hello.Archive("--format=tar", target.head)) {
+			!bytes.Equal(got.body, hello.Archive("--format=tar", target.Head)) {
 			t.Errorf("%s: the archive is %v", version, got)
 		}
 	}

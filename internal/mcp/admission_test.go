@@ -32,6 +32,7 @@ type admission struct {
 }
 
 func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
+	t.Parallel()
 	sessions := NewSessions([]byte("key"))
 	id, err := sessions.Mint(Claims{Version: sessionVersion}, "")
 	if err != nil {
@@ -202,6 +203,7 @@ var claimed = Claims{
 }
 
 func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
+	t.Parallel()
 	sessions := NewSessions([]byte("key"))
 	id, err := sessions.Mint(claimed, "")
 	if err != nil {
@@ -247,6 +249,7 @@ func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
 }
 
 func TestForgedSessionIDIsRefused(t *testing.T) {
+	t.Parallel()
 	const key = "a key that is known to nobody else"
 	sign := func(key, text string) string {
 		mac := hmac.New(sha256.New, []byte(key))
@@ -282,6 +285,7 @@ func TestForgedSessionIDIsRefused(t *testing.T) {
 }
 
 func TestSessionIDEnds(t *testing.T) {
+	t.Parallel()
 	start := time.Unix(1_800_000_000, 0)
 	clock := start
 	here, replica, stranger := sessionsAt("key", &clock), sessionsAt("key", &clock), sessionsAt("other", &clock)
@@ -310,6 +314,7 @@ func TestSessionIDEnds(t *testing.T) {
 }
 
 func TestSessionIDsAreNeverTheSame(t *testing.T) {
+	t.Parallel()
 	clock := time.Unix(1_800_000_000, 0)
 	sessions := sessionsAt("key", &clock)
 	seen := make(map[string]bool)
@@ -343,6 +348,7 @@ func TestSessionIDsAreNeverTheSame(t *testing.T) {
 }
 
 func TestStreamLimitIsNeverReadAsMoreThanItSays(t *testing.T) {
+	t.Parallel()
 	declared := func(limit int64) TransferCapability { return TransferCapability{Declared: true, MaxSize: limit} }
 	none, bad := TransferCapability{}, TransferCapability{Declared: true, BadSize: true}
 	tests := map[string]TransferCapability{

@@ -13,6 +13,7 @@ const answersFile = "testdata/answers.txt"
 
 // TestAnswersStayAsTheyAre compares them byte for byte.
 func TestAnswersStayAsTheyAre(t *testing.T) {
+	t.Parallel()
 	content, err := os.ReadFile(answersFile)
 	if err != nil {
 		t.Fatal(err)

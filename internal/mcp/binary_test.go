@@ -8,6 +8,7 @@ import (
 )
 
 func TestBinaryCapabilityIsReadStrictly(t *testing.T) {
+	t.Parallel()
 	none, bad := TransferCapability{}, TransferCapability{Declared: true, BadSize: true}
 	sized := func(limit int64) TransferCapability { return TransferCapability{Declared: true, MaxSize: limit} }
 	extends := func(limit int64) TransferCapability {
@@ -59,6 +60,7 @@ func TestBinaryCapabilityIsReadStrictly(t *testing.T) {
 
 // A session id says no more than it has to: headers are short.
 func TestSessionsSayNothingOfWhatWasNotDeclared(t *testing.T) {
+	t.Parallel()
 	short, err := json.Marshal(Claims{Version: sessionVersion})
 	if err != nil || string(short) != `{"v":"2025-11-25","s":{},"n":"","t":0}` {
 		t.Errorf("%s, %v", short, err)

@@ -39,6 +39,7 @@ func complete(t testing.TB, s *Server, template, variable, typed string, known m
 }
 
 func TestCompletions(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	at := func(name string) *gittest.Repo { return gittest.At(t, filepath.Join(root, name+".git")) }
 	at("beta/lib")
@@ -135,6 +136,7 @@ func TestCompletions(t *testing.T) {
 }
 
 func TestEveryVariableIsCompleted(t *testing.T) {
+	t.Parallel()
 	sources := completions{}.sources()
 	names := []string{"repo", "branch", "tag", "sha", "path", "ref", "format"}
 	for _, p := range archive.Parameters() {
@@ -160,6 +162,7 @@ func TestEveryVariableIsCompleted(t *testing.T) {
 }
 
 func TestCompletionsSayHowMuchMoreThereIs(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	id := repo.Commit("main", gittest.Regular("a", "1"))
@@ -190,6 +193,7 @@ func TestCompletionsSayHowMuchMoreThereIs(t *testing.T) {
 // A completion goes through a part of a long history, however long that takes, and the next one
 // goes on from there: a commit is found after as many questions on a busy server as on an idle one.
 func TestCompletionsAreBoundedByWork(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	const commits, asked = 2500, 3 // a thousand are read for each
@@ -215,6 +219,7 @@ func TestCompletionsAreBoundedByWork(t *testing.T) {
 }
 
 func TestArgumentsOfPromptsAreCompletedAndChecked(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"lib", "tool"} {
 		gittest.At(t, filepath.Join(root, name+".git")).Commit("main", gittest.Regular("a", "1"))

@@ -35,6 +35,7 @@ func (p page) names() (names []string) {
 
 func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	root := t.TempDir()
 	all := gittest.Crowd(t, root, 230)
 	s := serverOf(t, root, resources.Linking{})
@@ -81,6 +82,7 @@ func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 }
 
 func TestCursorsOfOthersAreRefused(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	gittest.Crowd(t, root, pageSize+1)
 	s := serverOf(t, root, resources.Linking{})
@@ -119,19 +121,19 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 const crowdSize = 10_000
 
 // linked are signed links, so that lists have httpUrls.
-func linked(b *testing.B) resources.Linking {
-	b.Helper()
+func linked(t testing.TB) resources.Linking {
+	t.Helper()
 	keys, err := links.RandomKeyring()
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	base, err := links.ParseBase("https://git.example.com")
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	authority, err := links.New(links.Options{Keys: keys, Base: base})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	return resources.Linking{Authority: authority, Base: base}
 }

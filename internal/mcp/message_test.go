@@ -44,6 +44,7 @@ func nested(depth int) string {
 }
 
 func TestReadableMessagesKeepNothingButTheirOwn(t *testing.T) {
+	t.Parallel()
 	for body, want := range readable {
 		messages, batch, err := ParseMessages([]byte(body))
 		if err != nil {
@@ -111,6 +112,7 @@ var unreadable = map[resources.Reason][]string{
 func withID(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"x"}` }
 
 func TestUnreadableMessagesAreRefused(t *testing.T) {
+	t.Parallel()
 	cases := 0
 	for reason, bodies := range unreadable {
 		for _, body := range bodies {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestEveryReasonHasItsCodes(t *testing.T) {
+	t.Parallel()
 	var declared []resources.Reason
 	for _, file := range []string{"errors.go", "../resources/errors.go"} {
 		source, err := os.ReadFile(file)

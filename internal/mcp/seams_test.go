@@ -41,6 +41,7 @@ func seam(t *testing.T) *Server {
 // The rules for headers know nothing of resources/stream, which borrows those of
 // resources/read.
 func TestStandardHeadersKnowNoStreams(t *testing.T) {
+	t.Parallel()
 	header := func(name string) string {
 		return map[string]string{HeaderMethod: MethodStream, HeaderName: "repo://b", HeaderVersion: "2026-07-28"}[name]
 	}
@@ -56,6 +57,7 @@ func TestStandardHeadersKnowNoStreams(t *testing.T) {
 
 // Both decide alike which versions there are.
 func TestVersionsAreThoseOfBothEras(t *testing.T) {
+	t.Parallel()
 	var modern, older []string
 	for _, version := range Versions() {
 		if IsModern(version) {

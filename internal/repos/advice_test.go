@@ -9,6 +9,7 @@ import (
 )
 
 func TestExplainRevisionSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	commit := repo.Commit("main", gittest.Regular("a", "1"))

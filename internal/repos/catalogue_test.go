@@ -16,6 +16,7 @@ import (
 )
 
 func TestCheckNoticesARootThatIsGone(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), "mirrors")
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
@@ -41,6 +42,7 @@ func TestCheckNoticesARootThatIsGone(t *testing.T) {
 // What is left out is logged once with its reason, however often the root is
 // walked; links to repositories inside the root are followed.
 func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
+	t.Parallel()
 	root, outside := t.TempDir(), t.TempDir()
 	gittest.At(t, filepath.Join(outside, "secret.git"))
 	inside := gittest.At(t, filepath.Join(root, "store", "inside.git"))
@@ -97,6 +99,7 @@ func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
 }
 
 func TestARootWithoutRepositoriesSaysSo(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	open(t, t.TempDir(), repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if !strings.Contains(log.String(), "git clone --mirror") {

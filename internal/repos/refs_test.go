@@ -36,6 +36,7 @@ func change(t *testing.T, repo *gittest.Repo, pattern string, edit func([]byte) 
 }
 
 func TestDamagedRefsAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	const branches = 40
 	for pattern, damage := range map[string]struct {
 		named string // in the line of the log
@@ -70,6 +71,7 @@ func TestDamagedRefsAreLoggedOnce(t *testing.T) {
 // A named pipe in the place of any file of a mirror is refused at once, and other
 // repositories do not feel it. Where it waits for a writer the test never ends.
 func TestNamedPipesAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{
 		"packed-refs", "description", "info/attributes", "shallow", "config", "HEAD", "refs/heads/main",
 		"refs/heads/pipe",
@@ -122,6 +124,7 @@ func TestNamedPipesAreNotWaitedFor(t *testing.T) {
 }
 
 func TestHiddenRefsAreNotServed(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	secret := repo.Commit("hidden/secret", gittest.Regular("a", "secret"))

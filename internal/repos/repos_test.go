@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -56,6 +55,7 @@ func one(t *testing.T, options repos.Options) (*gittest.Repo, func() *git.Snapsh
 }
 
 func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
+	t.Parallel()
 	root, outside := t.TempDir(), t.TempDir()
 	gittest.At(t, filepath.Join(outside, "secret.git"))
 	for _, dir := range []string{"a.git", "deep/er/still/b.git", "working/.git", "plain-name", "bad name.git",
@@ -83,10 +83,11 @@ func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
 }
 
 func TestCatalogueNoticesRepositoriesThatComeAndGo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	catalogue := open(t, root, repos.Options{})
 	gittest.At(t, filepath.Join(root, "new.git"))
-	waitFor(t, func() bool { _, err := catalogue.Get("new"); return err == nil })
+	gittest.Await(t, "the catalogue has the new repository", func() bool { _, err := catalogue.Get("new"); return err == nil })
 	repository, err := catalogue.Get("new")
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +101,7 @@ func TestCatalogueNoticesRepositoriesThatComeAndGo(t *testing.T) {
 }
 
 func TestPageIsStableWhileRepositoriesComeAndGo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"a", "b", "c", "d"} {
 		gittest.At(t, filepath.Join(root, name+".git"))
@@ -122,6 +124,7 @@ func TestPageIsStableWhileRepositoriesComeAndGo(t *testing.T) {
 }
 
 func TestUnreachableCommitsAreNotServed(t *testing.T) {
+	t.Parallel()
 	for _, allow := range []bool{false, true} {
 		repo, snap := one(t, repos.Options{AllowUnreachable: allow})
 		secret := repo.Commit("main", gittest.Regular("password", "hunter2"))
@@ -142,16 +145,4 @@ func TestUnreachableCommitsAreNotServed(t *testing.T) {
 			}
 		}
 	}
-}
-
-// waitFor polls a condition that becomes true soon.
-func waitFor(t *testing.T, condition func() bool) {
-	t.Helper()
-	for range 200 {
-		if condition() {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("the condition did not become true")
 }

@@ -12,6 +12,7 @@ import (
 )
 
 func TestSiblingIsTheRepositoryThatAnURLMeans(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"group/main", "group/lib", "lib", "example.com/group/lib", "deep/group/sub/lib",
 		"sub/lib", "group/main/inside", "group/ünï", "group/with.git.inside"} {

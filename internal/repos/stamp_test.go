@@ -9,6 +9,7 @@ import (
 )
 
 func TestRefStampDiffersAfterEachChange(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	repository, err := open(t, root, repos.Options{}).Get("repo")

@@ -13,6 +13,7 @@ import (
 )
 
 func TestVerifyNamesDamagedRepositoriesOnly(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"sound", "damaged", "empty"} {
 		repo := gittest.At(t, filepath.Join(root, name+".git"))
@@ -48,6 +49,7 @@ func TestVerifyNamesDamagedRepositoriesOnly(t *testing.T) {
 
 // Verify finds what no request has noticed.
 func TestVerifyComparesCommitGraphs(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"sound", "lying"} {
 		repo := gittest.At(t, filepath.Join(root, name+".git"))

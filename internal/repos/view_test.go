@@ -28,6 +28,7 @@ func visibleTo(ctx context.Context) func(name string) bool {
 }
 
 func TestAViewHasWhatItsVisitorMayKnowOf(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"a", "a/b", "c", "c/d", "e", "odd.git/.git"} {
 		dir := filepath.Join(root, name+".git")
@@ -85,6 +86,7 @@ func TestAViewHasWhatItsVisitorMayKnowOf(t *testing.T) {
 // TestForbiddenTakesTheWayOfUnknown counts what a lookup does: the questions to the
 // rules, and the walks of the root.
 func TestForbiddenTakesTheWayOfUnknown(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	gittest.At(t, filepath.Join(root, "group", "hidden.git"))
 	gittest.At(t, filepath.Join(root, "group", "open.git"))

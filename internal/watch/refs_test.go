@@ -258,13 +258,10 @@ func TestEventsThatWereLostAreMadeUpFor(t *testing.T) {
 		t.Fatal("it was looked at")
 	}
 	s.overflow(fsnotify.ErrEventOverflow)
-	for range 200 {
-		if names, _ := s.round(time.Now()); slices.Equal(names, []string{"one"}) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("it was not reported")
+	gittest.Await(t, "the repository is reported", func() bool {
+		names, _ := s.round(time.Now())
+		return slices.Equal(names, []string{"one"})
+	})
 }
 
 // TestComingAndGoingWatchersLeaveNothing: what one removes another adds at the

@@ -44,6 +44,7 @@ func person(out *strings.Builder, role string, p Person) {
 }
 
 func TestBlameIsThatOfGit(t *testing.T) {
+	t.Parallel()
 	cases, lines, renamed := 0, 0, 0
 	for seed := range uint64(gittest.Volume(5, 100)) {
 		long := newGenerator(seed + 2000)
@@ -91,6 +92,7 @@ func TestBlameIsThatOfGit(t *testing.T) {
 // TestBlameLeavesTheEndOut has lines that could each be the new ones; git
 // chooses among those before the kilobytes that both files end in.
 func TestBlameLeavesTheEndOut(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	var tip string
 	for _, lines := range []int{600, 601, 640, 1300, 1299} {

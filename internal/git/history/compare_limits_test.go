@@ -18,6 +18,7 @@ import (
 
 // Above the limit a file is shown as git shows one above core.bigFileThreshold.
 func TestLargeFilesAreNotCompared(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(2, 23))
 	var trees []*tree
 	for range 20 {
@@ -88,6 +89,7 @@ func TestLargeFilesAreShownAsGitShowsThem(t *testing.T) {
 }
 
 func TestRenamesAreNotFoundWithoutMemory(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(4, 25))
 	text := gittest.Text(r, 60)
 	repo := gittest.New(t)
@@ -123,6 +125,7 @@ func TestRenamesAreNotFoundWithoutMemory(t *testing.T) {
 }
 
 func TestManyLinesAreNotCompared(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	from := repo.Commit("main", gittest.Regular("f", "x\n"))
 	to := repo.Commit("main", gittest.Regular("f", strings.Repeat("\n", MaxPatchLines+1)))
@@ -138,6 +141,7 @@ func TestManyLinesAreNotCompared(t *testing.T) {
 }
 
 func TestTooManyFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	var files []gittest.File
 	for i := range 11 {
@@ -158,6 +162,7 @@ func TestTooManyFilesAreRefused(t *testing.T) {
 
 // Paths of the deepest folders cannot fill the memory.
 func TestLongPathsAreRefused(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	var entries strings.Builder
 	file := repo.Store("blob", "")
@@ -183,6 +188,7 @@ func raw(t *testing.T, mode, name, hex string) string {
 
 // A few objects name more folders than can be read.
 func TestABombOfFoldersIsRefused(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	inner := repo.Store("tree", "")
 	for range 12 {
@@ -203,6 +209,7 @@ func TestABombOfFoldersIsRefused(t *testing.T) {
 }
 
 func TestDeepFoldersAreRefused(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	inner := repo.Store("tree", raw(t, "100644", "f", repo.Store("blob", "")))
 	for range maxDepth + 2 {
@@ -215,6 +222,7 @@ func TestDeepFoldersAreRefused(t *testing.T) {
 }
 
 func TestMissingObjectsAreDamage(t *testing.T) {
+	t.Parallel()
 	const nowhere = "1234567890123456789012345678901234567890"
 	repo := gittest.New(t)
 	snapshot := open(t, repo.Dir)
@@ -243,6 +251,7 @@ func TestMissingObjectsAreDamage(t *testing.T) {
 }
 
 func TestAnEndedContextEndsAComparison(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	from := id(t, repo.Commit("main", gittest.Regular("f", "x\n")))
 	to := id(t, repo.Commit("main", gittest.Regular("f", "y\n")))
@@ -278,6 +287,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 // A caller's cap on the bytes ends a patch.
 func TestAPatchEndsWhenItsWriterDoes(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	commit := id(t, repo.Commit("main", gittest.Regular("f", strings.Repeat("line\n", 100_000)),
 		gittest.Symlink("l", "f")))
@@ -296,6 +306,7 @@ func TestAPatchEndsWhenItsWriterDoes(t *testing.T) {
 
 // The sample repositories have what people and tools really write.
 func TestComparisonsOfSamplesAreGits(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../../../testrepos")
 	if err != nil {
 		t.Fatal(err)
@@ -331,6 +342,7 @@ func compareHistory(t *testing.T, compared tally, dir string, revisions ...strin
 
 // With REPOMCP_BENCH_REPO and REPOMCP_SOAK: a real, long history.
 func TestComparisonsOfAMirrorAreGits(t *testing.T) {
+	t.Parallel()
 	commits := gittest.Volume(0, 100)
 	if commits == 0 {
 		t.Skip("long: set REPOMCP_SOAK=1")

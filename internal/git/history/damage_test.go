@@ -71,6 +71,7 @@ func answersBy(
 // An index that says that an object is where another one of the same type is,
 // with a checksum that is right, gives no wrong history.
 func TestSwappedOffsetsGiveNoWrongHistory(t *testing.T) {
+	t.Parallel()
 	repo := gittest.At(t, filepath.Join(t.TempDir(), "m.git"))
 	for i := range 6 {
 		repo.Commit("main", gittest.Regular("dir/changing", strings.Repeat("line\n", i)+fmt.Sprint("last of ", i,

@@ -42,6 +42,7 @@ func bytesOf(t *testing.T, hex string) []byte {
 }
 
 func TestLogStopsAndGoesOn(t *testing.T) {
+	t.Parallel()
 	repo, ids := line(t, 50)
 	snapshot := open(t, repo.Dir)
 	o := LogOptions{Start: id(t, ids[0]), Skip: 20, Limit: 5, MaxLooked: 8}
@@ -72,6 +73,7 @@ func TestLogStopsAndGoesOn(t *testing.T) {
 }
 
 func TestLogRefusesWhatMakesNoSense(t *testing.T) {
+	t.Parallel()
 	repo, ids := line(t, 3)
 	snapshot := open(t, repo.Dir)
 	start := id(t, ids[0])
@@ -113,6 +115,7 @@ func TestLogRefusesWhatMakesNoSense(t *testing.T) {
 }
 
 func TestBlameRefusesWhatMakesNoSense(t *testing.T) {
+	t.Parallel()
 	repo, ids := line(t, 6)
 	empty := repo.Commit("empty", gittest.Regular("e", ""), gittest.Regular("d/f", "x\n"), gittest.Gitlink("g", ids[0]))
 	snapshot := open(t, repo.Dir)
@@ -141,6 +144,7 @@ func TestBlameRefusesWhatMakesNoSense(t *testing.T) {
 }
 
 func TestBlameRefusesLargeFiles(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{strings.Repeat("x", MaxBlameBytes+1), strings.Repeat("\n", MaxBlameLines+1)} {
 		repo := gittest.New(t)
 		tree := repo.Store("tree", "100644 f\x00"+string(bytesOf(t, repo.Store("blob", content))))
@@ -153,6 +157,7 @@ func TestBlameRefusesLargeFiles(t *testing.T) {
 }
 
 func TestLargeMessagesEndPages(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	tree, parent := repo.Store("tree", ""), ""
 	var tip string
@@ -179,6 +184,7 @@ func TestLargeMessagesEndPages(t *testing.T) {
 }
 
 func TestWalksEndWithTheirContext(t *testing.T) {
+	t.Parallel()
 	repo, ids := line(t, 5)
 	snapshot := open(t, repo.Dir)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -193,6 +199,7 @@ func TestWalksEndWithTheirContext(t *testing.T) {
 }
 
 func TestShallowHistoryEndsThere(t *testing.T) {
+	t.Parallel()
 	repo, ids := line(t, 8)
 	repo.WriteFile("shallow", []byte(ids[3]+"\n"))
 	for _, cut := range ids[4:] {
@@ -225,6 +232,7 @@ func TestShallowHistoryEndsThere(t *testing.T) {
 }
 
 func TestDamageIsNoEndOfHistory(t *testing.T) {
+	t.Parallel()
 	for name, object := range map[string]string{"missing": "", "empty": " ", "no tree": "parent x\n",
 		"bad parent": "tree %s\nparent zz\n\n"} {
 		repo, ids := line(t, 3)
@@ -251,6 +259,7 @@ func TestDamageIsNoEndOfHistory(t *testing.T) {
 
 // TestFactsKeepTheirBound also goes through several walks at once.
 func TestFactsKeepTheirBound(t *testing.T) {
+	t.Parallel()
 	repo, ids := line(t, 150)
 	snapshot := open(t, repo.Dir)
 	const bytes = 20_000 // one block of commits, and less than what their paths lead to
@@ -281,6 +290,7 @@ func TestFactsKeepTheirBound(t *testing.T) {
 
 // TestTreeBombsEnd compares folders that have more files than can be counted.
 func TestTreeBombsEnd(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	bomb := func(inner string) string {
 		for range 40 {

@@ -103,6 +103,7 @@ func hexes(ids []git.ID) []string {
 }
 
 func TestLogIsThatOfGit(t *testing.T) {
+	t.Parallel()
 	cases, shown, partial := 0, 0, 0
 	for seed := range uint64(gittest.Volume(5, 200)) {
 		m := generate(t, seed, 120)
@@ -141,6 +142,7 @@ func TestLogIsThatOfGit(t *testing.T) {
 // TestFoldersAndSubmodulesMayEndInASlash is about one name that is a file, a
 // link, a submodule and a folder in turn.
 func TestFoldersAndSubmodulesMayEndInASlash(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	for i, f := range []gittest.File{
 		gittest.Regular("g", "1"), gittest.Gitlink("g", strings.Repeat("12", 20)), gittest.Gitlink("g",
@@ -229,6 +231,7 @@ func printed(c Commit) string {
 }
 
 func TestCommitsAreThoseOfGit(t *testing.T) {
+	t.Parallel()
 	cases := 0
 	for seed := range uint64(gittest.Volume(3, 50)) {
 		m := generate(t, seed+1000, 60)
@@ -279,6 +282,7 @@ func storeOdd(repo *gittest.Repo) {
 }
 
 func TestFollowIsThatOfGit(t *testing.T) {
+	t.Parallel()
 	cases, shown, renames := 0, 0, 0
 	for seed := range uint64(gittest.Volume(4, 100)) {
 		m := generate(t, seed+3000, 100)

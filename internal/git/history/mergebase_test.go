@@ -134,6 +134,7 @@ func TestMergeBasesAreGits(t *testing.T) {
 }
 
 func TestThreeDotsAreGits(t *testing.T) {
+	t.Parallel()
 	cases := 0
 	for seed := range uint64(gittest.Volume(2, 20)) {
 		m := generate(t, seed+700, 80)
@@ -167,6 +168,7 @@ func TestThreeDotsAreGits(t *testing.T) {
 
 // A commit is shown with what it changed in its first parent.
 func TestShownCommitsAreGits(t *testing.T) {
+	t.Parallel()
 	m := generate(t, 900, 80)
 	snapshot := open(t, m.repo.Dir)
 	log := m.repo.Git("log", "--all", "--root", "--diff-merges=first-parent", "--format=%x00%H", "-p")

@@ -89,6 +89,7 @@ var mirrorPaths = []string{"Makefile", "t/t0000-basic.sh", "builtin/blame.c", "R
 
 // TestMirrorIsThatOfGit compares over a large history.
 func TestMirrorIsThatOfGit(t *testing.T) {
+	t.Parallel()
 	dir, snapshot := mirror(t)
 	head, err := snapshot.Head()
 	if err != nil {

@@ -95,6 +95,7 @@ func only(repo *gittest.Repo, o LogOptions) []string {
 
 // TestFoundCommitsAreThoseOfGit is about --grep, -S and -G.
 func TestFoundCommitsAreThoseOfGit(t *testing.T) {
+	t.Parallel()
 	cases, found := map[string]int{}, map[string]int{}
 	for seed := range uint64(gittest.Volume(4, 200)) {
 		m := generate(t, seed+9000, 120)
@@ -159,6 +160,7 @@ func gitOutput(t testing.TB, dir string, args ...string) []byte {
 
 // TestPeopleOfLogsAndBlamesAreThoseOfGit is about .mailmap.
 func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
+	t.Parallel()
 	commits, blamed := 0, 0
 	for seed := range uint64(gittest.Volume(3, 100)) {
 		m := generate(t, seed+11000, 60)
@@ -221,6 +223,7 @@ func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
 // TestAPickaxeStopsAndGoesOn reads no more than it is allowed to, and says what it
 // did not look into.
 func TestAPickaxeStopsAndGoesOn(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	for i := range 6 {
 		repo.Commit("main", gittest.Regular("a", strings.Repeat("needle\n", i%4)),

@@ -177,6 +177,7 @@ func writeTrees(t *testing.T, repo *gittest.Repo, trees []*tree) (ids []git.ID) 
 }
 
 func TestRenamesAreGits(t *testing.T) {
+	t.Parallel()
 	compared := make(tally)
 	for seed := range uint64(gittest.Volume(2, 60)) {
 		r := rand.New(rand.NewPCG(seed, 21))
@@ -224,6 +225,7 @@ func numbered(r *rand.Rand, prefix string, count, lines int) (t *tree) {
 
 // At the limits of the search git looks at some files only, or at none.
 func TestRenamesAtTheLimitsAreGits(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 22))
 	same := func(prefix string, count int) *tree {
 		tree := numbered(r, prefix, count, 1)

@@ -104,15 +104,6 @@ func run(t *testing.T, options Options) (r *Refresher, log *logged, stop func())
 	return r, log, stop
 }
 
-func await(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
 // noteFetch does what git does after a fetch, which it made so long ago.
 func noteFetch(t *testing.T, repository *repos.Repository, ago time.Duration, content string) time.Time {
 	t.Helper()
@@ -154,7 +145,7 @@ exec git fetch --quiet`)})
 	if stale := r.Ask(repository); !stale || head() != first && head() != second {
 		t.Error("the first answer is not called stale")
 	}
-	await(t, "a call", func() bool { return r.Stats().Done == 1 })
+	gittest.Await(t, "a call", func() bool { return r.Stats().Done == 1 })
 	if r.Ask(repository) || head() != second {
 		t.Errorf("after the fetch the mirror is at %s, want %s; %s", head(), second, log)
 	}
@@ -181,7 +172,7 @@ func TestOnlyOldMirrorsAreAskedFor(t *testing.T) {
 			t.Errorf("%s: stale is %v", name, got)
 		}
 	}
-	await(t, "three calls", func() bool { return r.Stats().Done == 3 })
+	gittest.Await(t, "three calls", func() bool { return r.Stats().Done == 3 })
 	said, err := os.ReadFile(told)
 	if names := strings.Fields(string(said)); err != nil || len(names) != 3 || slices.Contains(names, "young") ||
 		slices.Contains(names, "failed-now") {
@@ -209,7 +200,7 @@ func TestAFloodIsOneCall(t *testing.T) {
 		})
 	}
 	requests.Wait()
-	await(t, "a call", func() bool { s := r.Stats(); return s.Done == 1 && s.Waiting == 0 && s.Running == 0 })
+	gittest.Await(t, "a call", func() bool { s := r.Stats(); return s.Done == 1 && s.Waiting == 0 && s.Running == 0 })
 	r.Ask(repository)
 	if s := r.Stats(); s != (Stats{Done: 1}) {
 		t.Errorf("%+v", s)
@@ -217,7 +208,7 @@ func TestAFloodIsOneCall(t *testing.T) {
 	m := mirror{name: "app", folder: repository.Folder()}
 	r.enqueue(m, time.Now().Add(DefaultAge-time.Second))
 	r.enqueue(m, time.Now().Add(DefaultAge+time.Second))
-	await(t, "the second call", func() bool { return r.Stats().Done == 2 })
+	gittest.Await(t, "the second call", func() bool { return r.Stats().Done == 2 })
 }
 
 // A hanging hook delays no request. A limited number of hooks runs, the others wait or are dropped,
@@ -257,7 +248,7 @@ wait; wait; sleep 600`)})
 		}
 		return entries
 	}
-	await(t, "so many calls", func() bool { return len(started()) == Concurrency })
+	gittest.Await(t, "so many calls", func() bool { return len(started()) == Concurrency })
 	ask(all[Concurrency:])
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("asking took %s", took)
@@ -275,7 +266,7 @@ wait; wait; sleep 600`)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		await(t, "the end of what a hook started", func() bool { return !alive(id) })
+		gittest.Await(t, "the end of what a hook started", func() bool { return !alive(id) })
 	}
 	if s := r.Stats(); s.Failed != 0 || s.Running != 0 {
 		t.Errorf("what the end of the server broke off counts as failed: %+v", s)
@@ -303,7 +294,7 @@ func TestFailuresAreToldOnceInAMinute(t *testing.T) {
 	for i := range 5 {
 		for _, name := range []string{"app", "lib"} {
 			r.Ask(f.get(name))
-			await(t, "a failure", func() bool {
+			gittest.Await(t, "a failure", func() bool {
 				s := r.Stats()
 				return s.Failed >= int64(2*i+1) && s.Running+
 					s.Waiting == 0
@@ -338,7 +329,7 @@ func TestACallHasATimeLimit(t *testing.T) {
 		f := mirrors(t, "app")
 		r, log, _ := run(t, Options{Hook: hook, Timeout: 50 * time.Millisecond})
 		r.Ask(f.get("app"))
-		await(t, "the end", func() bool { return r.Stats().Failed == 1 })
+		gittest.Await(t, "the end", func() bool { return r.Stats().Failed == 1 })
 		if !strings.Contains(log.String(), "it took longer than 50ms, and was ended") {
 			t.Error(log)
 		}
@@ -368,7 +359,7 @@ func TestAnAddressIsCalled(t *testing.T) {
 	r, log, _ := run(t, Options{Hook: strings.Replace(server.URL, "http://", "http://me:secret@", 1) + "/fetch"})
 	r.Ask(f.get("group/app"))
 	r.Ask(f.get("never"))
-	await(t, "two calls", func() bool { return r.Stats().Done == 2 })
+	gittest.Await(t, "two calls", func() bool { return r.Stats().Done == 2 })
 	mu.Lock()
 	defer mu.Unlock()
 	for name, fetched := range map[string]string{"group/app": `"` + at.UTC().Format(time.RFC3339) + `"`,
@@ -404,7 +395,7 @@ func TestFailuresOfAnAddress(t *testing.T) {
 		f := mirrors(t, "app")
 		r, log, _ := run(t, Options{Hook: hook})
 		r.Ask(f.get("app"))
-		await(t, "a failure", func() bool { return r.Stats().Failed == 1 })
+		gittest.Await(t, "a failure", func() bool { return r.Stats().Failed == 1 })
 		if !strings.Contains(log.String(), want) || strings.Contains(log.String(), "SECRET") {
 			t.Errorf("%s: %s", hook, log)
 		}

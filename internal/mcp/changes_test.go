@@ -1,13 +1,14 @@
-package httpx_test
+package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,39 +27,107 @@ type listener struct {
 	messages <-chan string
 }
 
-// listeners are one client of each era, both subscribed to the same.
-func (s *site) listeners(uris ...string) []listener {
-	s.t.Helper()
-	modern := s.modern("subscriptions/listen",
-		map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris, "resourcesListChanged": true}})
-	modernEvents := events(modern)
-	if ack := <-modernEvents; !strings.Contains(ack, "acknowledged") {
-		s.t.Fatalf("first event: %s", ack)
-	}
-	session := s.initialize()
-	old := s.get(session)
-	oldEvents := events(old)
-	for _, uri := range uris {
-		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"result"`) {
-			s.t.Fatalf("subscribe: %s", reply)
-		}
-	}
-	s.t.Cleanup(func() {
-		for _, response := range []*http.Response{modern, old} {
-			_ = response.Body.Close() // ends the stream
-		}
-		for _, stream := range []<-chan string{modernEvents, oldEvents} {
-			for range stream { // the reader must end before the test does
-			}
-		}
+// listen has a client of 2026-07-28 hear of resources, and of the list if it wants that, until
+// stop is called.
+func (s *local) listen(t *testing.T, address string, list bool, uris ...string) (messages <-chan string, stop func()) {
+	t.Helper()
+	c := s.call(modernVersion, MethodListen, map[string]any{
+		"notifications": map[string]any{"resourceSubscriptions": uris, "resourcesListChanged": list},
 	})
-	return []listener{{s.t, "modern", modernEvents}, {s.t, "session", oldEvents}}
+	parsed, _, failure := ParseMessages(c.encode(t))
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	r, _, failure := s.Admit(t.Context(), parsed[0], c.header.Get)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	r.Address = address
+	return stream(t, func(ctx context.Context, send func([]byte) error) { s.Listen(ctx, r, send) })
 }
 
-func (s *site) subscribe(session http.Header, uri string) string {
-	s.t.Helper()
-	return text(s.t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
-		"params": map[string]any{"uri": uri}}))
+// events opens the event stream of a session, until stop is called.
+func (s *local) events(t *testing.T, session string) (messages <-chan string, stop func()) {
+	t.Helper()
+	opened, ok := s.OpenEvents(t.Context(), session)
+	if !ok {
+		t.Fatal("the session has an event stream")
+	}
+	return stream(t, func(ctx context.Context, send func([]byte) error) {
+		defer opened.Close()
+		opened.Run(ctx, send)
+	})
+}
+
+// stream runs what sends messages. stop ends it, and waits until it has ended.
+func stream(t *testing.T, run func(ctx context.Context, send func([]byte) error)) (<-chan string, func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	messages, ended := make(chan string), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(messages)
+		run(ctx, func(message []byte) error {
+			select {
+			case messages <- string(message):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	stop := func() {
+		cancel()
+		<-ended
+	}
+	t.Cleanup(stop)
+	return messages, stop
+}
+
+// listeners are one client of each era, both subscribed to the same.
+func (s *local) listeners(t *testing.T, uris ...string) []listener {
+	t.Helper()
+	modern, _ := s.listen(t, "", true, uris...)
+	if ack := <-modern; !strings.Contains(ack, "acknowledged") {
+		t.Fatalf("first message: %s", ack)
+	}
+	session := s.initialize(t, sessionVersion, "{}")
+	old, _ := s.events(t, session)
+	for _, uri := range uris {
+		if a := s.subscribe(t, session, uri); a.failed() {
+			t.Fatalf("subscribe: %v", a)
+		}
+	}
+	return []listener{{t, "modern", modern}, {t, "session", old}}
+}
+
+func (s *local) subscribe(t *testing.T, session, uri string) received {
+	t.Helper()
+	c := s.call(sessionVersion, MethodSubscribe, map[string]any{"uri": uri})
+	c.header.Set(HeaderSession, session)
+	return s.do(t, c)
+}
+
+// follow keeps subscriptions going until stop is called.
+func (s *local) follow(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.subscriptions.Run(ctx) })
+	running.Go(func() { s.catalogue.Watch(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// repo makes a repository and waits until the server has noticed it.
+func (s *local) repo(t *testing.T, name string) *gittest.Repo {
+	t.Helper()
+	repo := gittest.At(t, filepath.Join(s.root, name+".git"))
+	gittest.Await(t, "the server notices "+name, func() bool {
+		_, err := s.catalogue.Get(name)
+		return err == nil
+	})
+	return repo
 }
 
 // until counts notifications, by URI or method and without pings, up to the one that is wanted.
@@ -157,18 +226,19 @@ var moves = []struct {
 
 func TestSubscribersHearOfWhatMovedAndOfNothingElse(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serveWith(t, repos.Options{}, way)
-			p := pushed{mirror: s.repo("repo"), source: gittest.New(t)}
+			s, mirror := newWatched(t, localOptions{watch: way})
+			p := pushed{mirror: mirror, source: gittest.New(t)}
 			p.source.Commit("main", gittest.Regular("src/a.go", "1"), gittest.Regular("doc/b", "1"))
 			p.source.Commit("other", gittest.Regular("src/other", "1"))
 			p.push("main", "other")
-			clients := s.listeners(watchedBranch, watchedTag, watchedFile, watchedFolder, watchedArchive, watchedFork,
-				canary)
+			clients := s.listeners(t, watchedBranch, watchedTag, watchedFile, watchedFolder, watchedArchive,
+				watchedFork, canary)
 			// Started after the first subscriptions: those must be found.
-			stop := s.watch()
+			stop := s.follow(t)
 			defer stop()
 			for i, move := range moves {
 				move.do(p)
@@ -205,8 +275,9 @@ func drain(l listener, got, want map[string]int) map[string]int {
 
 func TestPushOfAThousandRefsIsOneNotification(t *testing.T) {
 	gittest.Long(t)
-	s := serve(t)
-	p := pushed{mirror: s.repo("repo"), source: gittest.New(t)}
+	t.Parallel()
+	s, mirror := newWatched(t, localOptions{})
+	p := pushed{mirror: mirror, source: gittest.New(t)}
 	first := p.source.Commit("main", gittest.Regular("a", "1"))
 	p.push("main")
 	const refs = 1000
@@ -219,8 +290,8 @@ func TestPushOfAThousandRefsIsOneNotification(t *testing.T) {
 	for i := range 50 {
 		uris = append(uris, fmt.Sprintf("repo://repo/refs/heads/many/%d", i*(refs/50)))
 	}
-	clients := s.listeners(uris...)
-	stop := s.watch()
+	clients := s.listeners(t, uris...)
+	stop := s.follow(t)
 	defer stop()
 	start := time.Now()
 	p.push("refs/heads/many/*:refs/heads/many/*")
@@ -252,21 +323,19 @@ func TestPushOfAThousandRefsIsOneNotification(t *testing.T) {
 }
 
 func TestListChangesAreNotified(t *testing.T) {
-	s := serveWith(t, repos.Options{Rescan: 100 * time.Millisecond}, watch.Options{})
-	first := s.repo("first")
-	stop := s.watch()
+	t.Parallel()
+	s, _ := newWatched(t, localOptions{repos: repos.Options{Rescan: 100 * time.Millisecond}})
+	first := s.repo(t, "first")
+	stop := s.follow(t)
 	defer stop()
 	const late = "repo://late/refs/heads/main"
-	clients := s.listeners("repo://first", late)
+	clients := s.listeners(t, "repo://first", late)
 	const listChanged = "notifications/resources/list_changed"
 	// One that did not ask.
-	silent := s.modern("subscriptions/listen",
-		map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{late}}})
-	defer func() { _ = silent.Body.Close() }()
-	silentEvents := events(silent)
-	<-silentEvents
+	silent, _ := s.listen(t, "", false, late)
+	<-silent // the acknowledgement
 
-	s.repo("late").Commit("main", gittest.Regular("a", "1"))
+	s.repo(t, "late").Commit("main", gittest.Regular("a", "1"))
 	for _, client := range clients {
 		drain(client, client.until(listChanged), map[string]int{late: 1})
 	}
@@ -277,7 +346,7 @@ func TestListChangesAreNotified(t *testing.T) {
 		drain(client, client.until("repo://first"), map[string]int{listChanged: 1})
 	}
 	// A repository that takes the place of another.
-	again := s.repo("first")
+	again := s.repo(t, "first")
 	for _, client := range clients {
 		drain(client, client.until("repo://first"), map[string]int{listChanged: 1})
 	}
@@ -289,7 +358,7 @@ func TestListChangesAreNotified(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if event := <-silentEvents; !strings.Contains(event, late) {
+		if event := <-silent; !strings.Contains(event, late) {
 			t.Errorf("a client that did not ask for the list got %s", event)
 		}
 	}
@@ -299,12 +368,11 @@ func TestRepositoryIsWatchedAsAWhole(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serveWith(t, repos.Options{}, way)
-			repo := s.repo("repo")
+			s, repo := newWatched(t, localOptions{watch: way})
 			repo.Commit("main", gittest.Regular("a", "1"))
-			stop := s.watch()
+			stop := s.follow(t)
 			defer stop()
-			clients := s.listeners("repo://repo")
+			clients := s.listeners(t, "repo://repo")
 			for what, change := range map[string]func(){
 				"description": func() { repo.WriteFile("description", []byte("what it is\n")) },
 				"branch":      func() { repo.Commit("other", gittest.Regular("a", "1")) },
@@ -320,91 +388,87 @@ func TestRepositoryIsWatchedAsAWhole(t *testing.T) {
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	s := serveWith(t, repos.Options{}, watch.Options{PerSession: 3, Total: 10})
-	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
+	t.Parallel()
+	s, repo := newWatched(t, localOptions{watch: watch.Options{PerSession: 3, Total: 10}})
+	repo.Commit("main", gittest.Regular("a", "1"))
 	uri := func(i int) string { return fmt.Sprintf("repo://repo/contents/%d", i) }
-	session := s.initialize()
+	const address = "192.0.2.1"
+	ask := func(session, method string, i int) received {
+		c := s.call(sessionVersion, method, map[string]any{"uri": uri(i)})
+		c.header.Set(HeaderSession, session)
+		c.address = address
+		return s.do(t, c)
+	}
+	session := s.initialize(t, sessionVersion, "{}")
 	for i := range 3 {
-		if reply := s.subscribe(session, uri(i)); !strings.Contains(reply, `"result"`) {
-			t.Fatal(reply)
+		if a := ask(session, MethodSubscribe, i); a.failed() {
+			t.Fatal(a)
 		}
 	}
-	if reply := s.subscribe(session, uri(0)); !strings.Contains(reply, `"result"`) {
-		t.Errorf("the same again: %s", reply)
+	if a := ask(session, MethodSubscribe, 0); a.failed() {
+		t.Errorf("the same again: %v", a)
 	}
-	if reply := s.subscribe(session, uri(4)); !strings.Contains(reply, `"code":-32000`) ||
-		!strings.Contains(reply, `"reason":"too_many_subscriptions"`) ||
-		!strings.Contains(reply, "may watch 3 resources") {
-		t.Errorf("one too many for a session: %s", reply)
+	if a := ask(session, MethodSubscribe, 4); a.code != -32000 || a.reason != "too_many_subscriptions" ||
+		!strings.Contains(string(a.body), "may watch 3 resources") {
+		t.Errorf("one too many for a session: %v", a)
 	}
 	// Two are left for the others of this address, which has a half of all. The
 	// acknowledgement says so.
-	modern := s.modern("subscriptions/listen",
-		map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri(7), "repo://repo/../x",
-			uri(8), uri(9), uri(8)}}})
-	stream := events(modern)
-	ack := <-stream
-	if !strings.Contains(ack, fmt.Sprintf(`"resourceSubscriptions":[%q,%q,%q]`, uri(7), uri(8), uri(8))) {
+	modern, stop := s.listen(t, address, false, uri(7), "repo://repo/../x", uri(8), uri(9), uri(8))
+	if ack := <-modern; !strings.Contains(ack, fmt.Sprintf(`"resourceSubscriptions":[%q,%q,%q]`, uri(7), uri(8), uri(8))) {
 		t.Errorf("acknowledgement: %s", ack)
 	}
-	second := s.initialize()
-	if reply := s.subscribe(second, uri(0)); !strings.Contains(reply,
+	second := s.initialize(t, sessionVersion, "{}")
+	if a := ask(second, MethodSubscribe, 0); !strings.Contains(string(a.body),
 		"All clients of your address together watch 5 resources") {
-		t.Errorf("one too many for an address: %s", reply)
+		t.Errorf("one too many for an address: %v", a)
 	}
-	_ = modern.Body.Close() // ends the stream, which gives two back
-	for range stream {      // until the reader has ended
+	stop() // gives two back
+	if a := ask(second, MethodSubscribe, 0); a.failed() {
+		t.Errorf("nothing was given back: %v", a)
 	}
-	for i := range 200 {
-		if reply := s.subscribe(second, uri(0)); strings.Contains(reply, `"result"`) {
-			break
-		} else if i == 199 {
-			t.Errorf("nothing was given back: %s", reply)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	unsubscribe := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 3, "method": "resources/unsubscribe",
-		"params": map[string]any{"uri": uri(0)}}))
-	if reply := s.subscribe(session, uri(5)); !strings.Contains(reply, `"result"`) {
-		t.Errorf("after unsubscribing (%s): %s", unsubscribe, reply)
+	unsubscribed := ask(session, "resources/unsubscribe", 0)
+	if a := ask(session, MethodSubscribe, 5); a.failed() {
+		t.Errorf("after unsubscribing (%v): %v", unsubscribed, a)
 	}
 }
 
 func TestMalformedURIsCannotBeSubscribedTo(t *testing.T) {
-	s := serve(t)
-	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
-	session := s.initialize()
+	t.Parallel()
+	s, repo := newWatched(t, localOptions{})
+	repo.Commit("main", gittest.Regular("a", "1"))
+	session := s.initialize(t, sessionVersion, "{}")
 	for _, uri := range []string{"repo://repo/../x", "repo://%zz", "repo://repo/archive/main.tar.gz?colour=red",
 		"repo://repo/archive/main.tar.gz?strip=/x"} {
-		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"code":-32602`) ||
-			!strings.Contains(reply, `"reason":"invalid_uri"`) {
-			t.Errorf("%s: %s", uri, reply)
+		if a := s.subscribe(t, session, uri); a.code != -32602 || a.reason != invalidURI {
+			t.Errorf("%s: %v", uri, a)
 		}
 	}
 	// What is not there may come; whether it is must not show.
 	for _, uri := range []string{"repo://nothing", "repo://repo/refs/heads/none", "repo://repo/nosuchkind",
 		"https://example.com/x"} {
-		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"result":{}`) {
-			t.Errorf("%s: %s", uri, reply)
+		if a := s.subscribe(t, session, uri); !strings.Contains(string(a.body), `"result":{}`) {
+			t.Errorf("%s: %v", uri, a)
 		}
 	}
 }
 
 func TestGoneClientsDoNotHoldOthersUp(t *testing.T) {
-	s := serve(t)
-	repo := s.repo("repo")
+	t.Parallel()
+	s, repo := newWatched(t, localOptions{})
 	repo.Commit("main", gittest.Regular("a", "0"))
-	stop := s.watch()
+	stop := s.follow(t)
 	defer stop()
 	// They have a session and never open its stream, or close it at once.
 	for i := range 5 {
-		session := s.initialize()
-		s.subscribe(session, watchedBranch)
+		session := s.initialize(t, sessionVersion, "{}")
+		s.subscribe(t, session, watchedBranch)
 		if i%2 == 0 {
-			_ = s.get(session).Body.Close()
+			_, stop := s.events(t, session)
+			stop()
 		}
 	}
-	clients := s.listeners(watchedBranch)
+	clients := s.listeners(t, watchedBranch)
 	for i := range 3 {
 		repo.Commit("main", gittest.Regular("a", fmt.Sprint(i+1)))
 		for _, client := range clients {
@@ -414,26 +478,18 @@ func TestGoneClientsDoNotHoldOthersUp(t *testing.T) {
 }
 
 func TestSessionThatComesBackGetsWhatItMissed(t *testing.T) {
-	s := serve(t)
-	repo := s.repo("repo")
+	t.Parallel()
+	s, repo := newWatched(t, localOptions{})
 	repo.Commit("main", gittest.Regular("a", "1"))
-	stop := s.watch()
+	stop := s.follow(t)
 	defer stop()
-	session := s.initialize()
-	s.subscribe(session, watchedBranch)
-	first := s.get(session)
-	stream := events(first)
+	session := s.initialize(t, sessionVersion, "{}")
+	s.subscribe(t, session, watchedBranch)
+	first, leave := s.events(t, session)
 	repo.Commit("main", gittest.Regular("a", "2"))
-	(listener{t, "session", stream}).until(watchedBranch)
-	_ = first.Body.Close()
-	for range stream {
-	}
-	s.log.waitFor(t, "method=GET path=/mcp") // the end of the stream
+	(listener{t, "session", first}).until(watchedBranch)
+	leave()
 	repo.Commit("main", gittest.Regular("a", "3"))
-	second := s.get(session)
-	again := events(second)
+	again, _ := s.events(t, session)
 	(listener{t, "session", again}).until(watchedBranch)
-	_ = second.Body.Close()
-	for range again {
-	}
 }
