@@ -12,7 +12,7 @@ func WriteProgram(t testing.TB, name, content string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(name, []byte(content), 0o700); err != nil { //nolint:gosec // it is to be executed
+	if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
