@@ -121,6 +121,7 @@ func nasty() map[string][]gittest.File {
 // TestWorktreeIsGitCheckout compares files, modes, links and folders. Only what the tree
 // has counts: info/attributes are those of the mirror.
 func TestWorktreeIsGitCheckout(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	all := attributed()
 	maps.Copy(all, trees())

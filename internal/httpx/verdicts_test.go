@@ -2,6 +2,8 @@ package httpx_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -99,5 +101,38 @@ func TestReasonsHaveTheirStatuses(t *testing.T) {
 		if !met[reason] {
 			t.Errorf("no message was refused for %s", reason)
 		}
+	}
+}
+
+// Statuses and headers tell a commit that is hidden from one that does not exist as little as messages do, which
+// internal/mcp compares for more URIs.
+func TestHeadersDoNotTellHiddenFromUnknown(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	never := strings.Repeat("12", 20) // the id of nothing
+	cases := 0
+	for _, form := range []string{"repo://hello/sha/%s/contents/password", "repo://hello/archive/%s.tar.gz"} {
+		for _, hidden := range []string{s.Unreachable, s.Kept} {
+			for _, version := range eras {
+				for _, method := range []string{methodRead, methodStream} {
+					var shown [2]string
+					for i, id := range []string{hidden, never} {
+						uri := fmt.Sprintf(form, id)
+						a := s.do(t, s.call(version, method, map[string]any{"uri": uri}))
+						expect(t, a, version, notFound, uri)
+						a.header.Del("Date")
+						a.header.Del("X-Request-Id")
+						shown[i] = strings.ReplaceAll(fmt.Sprintf("%d %v %s", a.status, a.header, a.body), uri, "URI")
+					}
+					if shown[0] != shown[1] {
+						t.Errorf("%s %s:\nhidden  %s\nunknown %s", version, method, shown[0], shown[1])
+					}
+					cases++
+				}
+			}
+		}
+	}
+	if cases != 16 {
+		t.Errorf("%d cases, want 16", cases)
 	}
 }
