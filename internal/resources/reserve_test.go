@@ -191,6 +191,7 @@ func TestABuildIsReservedWhicheverRequestBeginsIt(t *testing.T) {
 	if err := bodies[0].WriteTo(t.Context(), io.Discard); err != nil {
 		t.Fatal(err)
 	}
+	gittest.Await(t, "the end of the first build", func() bool { return reserved(l) == 0 })
 	empty := fill(t, l)
 	if err := bodies[1].WriteTo(t.Context(), io.Discard); limits.RefusalOf(err) == nil {
 		t.Errorf("a second build on a full server: %v, want a refusal", err)
