@@ -22,10 +22,12 @@
 // Everything that they accept has one canonical form. No message contains a path of the host or
 // details of the implementation.
 //
-// No file content is read before its cost is reserved. Finding a resource reads no file content, so
-// a conditional request costs nothing; a look at a file costs nothing after the first time. Each
-// failure that can be known beforehand comes from Open: later only damage, a full disk or the
-// client can end a body early, and WriteTo reports it.
+// No file is sent, hashed or examined for its type before its cost is reserved. Finding a file reads
+// nothing of it, so a conditional request costs nothing; a look at a file costs nothing after the
+// first time. Finding an archive waits for a turn of the limits, in which folders, attributes and
+// files with export-subst are examined, once for each ETag that is remembered. Each failure that can
+// be known beforehand comes from Find or Open: later only damage, a full disk or the client can end
+// a body early, and WriteTo reports it.
 //
 // # Limits
 //

@@ -13,8 +13,9 @@ import (
 // UnknownSize says that a length is known only after everything was written.
 const UnknownSize = -1
 
-// Found is a resource that was found without reading file contents. It does not change, and
-// [Found.Open] is the only way to its bytes. Close it.
+// Found is a resource that was found: a file without reading it, an archive after its folders and
+// attributes were examined. It does not change, and [Found.Open] is the only way to its bytes. Close
+// it.
 type Found struct {
 	// URI is the canonical URI; that of an archive has full commit ids, and has a base only if the
 	// content does.
