@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"strings"
 	"time"
 
@@ -129,4 +130,35 @@ func (r *Repository) Fetched() time.Time {
 		return time.Time{}
 	}
 	return last.At
+}
+
+// Origin is the address that the mirror was cloned from, for people, without what may be a secret: "" where it has
+// none, or one on this machine.
+func (r *Repository) Origin() string {
+	database, err := r.catalogue.store.Open(r.dir)
+	if err != nil {
+		return ""
+	}
+	address := ""
+	for _, value := range database.Configured("remote.origin.url") {
+		address = value // the last one counts
+	}
+	return withoutCredentials(address)
+}
+
+// withoutCredentials keeps the user of ssh, without whom the address would not work.
+func withoutCredentials(address string) string {
+	host, _, ok := splitURL(address)
+	if !ok || host == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || u.User == nil { // host:path has no password
+		return address
+	}
+	u.User = url.User(u.User.Username())
+	if u.Scheme != "ssh" {
+		u.User = nil
+	}
+	return u.String()
 }

@@ -3,7 +3,9 @@ package repos
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos/stamp"
@@ -140,4 +142,103 @@ type RefStamp = stamp.Refs
 // RefStamp looks at them.
 func (r *Repository) RefStamp() RefStamp {
 	return stamp.OfRefs(r.catalogue.root, r.dir, r.catalogue.list)
+}
+
+// Transfer is what git may hand out of a repository: the served refs as they are at one moment, and where
+// the objects are. It is for the operator's own git, and never for clients.
+type Transfer struct {
+	// Head is what git's file HEAD says of it: "ref: refs/heads/main", or an id. It is "" where HEAD leads to what is
+	// not served.
+	Head string
+	// Refs are in the order of their names; symbolic ones have what they lead to.
+	Refs []TransferRef
+	// Shallow is git's file of that name; nil in a whole repository.
+	Shallow []byte
+	// Folders have the objects: those of the repository, and of its alternates below the root.
+	Folders []TransferFolder
+	// IndexBytes is the size of all indexes of packs.
+	IndexBytes int64
+}
+
+// TransferRef is a served ref.
+type TransferRef struct {
+	Name string
+	ID   ID
+	// Peeled is what packed-refs says that an annotated tag leads to; zero where it says nothing.
+	Peeled ID
+}
+
+// TransferFolder is a folder of objects, absolute, with the names in it that git reads.
+type TransferFolder struct {
+	Path  string
+	Parts []string
+}
+
+// Transfer reads the refs first, and then looks for folders of objects, so that these have what the refs name.
+// A list of refs is never short: one that cannot be read, or names an object that is not there, is an error.
+func (s *Snapshot) Transfer() (t *Transfer, err error) {
+	r := s.repository
+	defer r.contain(&err)
+	tips, raws, err := s.refs.tips()
+	if err != nil {
+		return nil, err
+	}
+	t = &Transfer{Head: s.refs.transferHead(tips, raws), Refs: make([]TransferRef, 0, len(tips.Names))}
+	there := make(map[ID]bool, len(tips.Names))
+	for _, name := range tips.Names {
+		raw, ok := s.refs.followIn(raws, name)
+		if !ok { // a symbolic ref to nothing stands for nothing
+			continue
+		}
+		if !there[raw.id] {
+			if err := s.checkTip(raw); err != nil {
+				return nil, err
+			}
+			there[raw.id] = true
+		}
+		t.Refs = append(t.Refs, TransferRef{Name: name, ID: raw.id, Peeled: raw.peeled})
+	}
+	t.Shallow, err = readRegular(s.refs.root, r.dir+"/shallow", maxShallowBytes)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("reading shallow: %w", err)
+	}
+	return t, s.addFolders(t)
+}
+
+// checkTip refuses a ref that git would leave out of its list with nothing but a warning.
+func (s *Snapshot) checkTip(raw rawRef) error {
+	if raw.fault != nil {
+		return raw.fault
+	}
+	_, err := s.objects.Type(raw.id)
+	return missingIs(raw.id, "a ref names it, but it is missing", domainError(err))
+}
+
+// transferHead is HEAD unless what it leads to is hidden. A branch without commits may be named.
+func (f refFiles) transferHead(tips *Tips, raws map[string]rawRef) string {
+	head := raws["HEAD"]
+	if head.symbolic != "" {
+		if !validRefName(head.symbolic) || f.hide.hides(head.symbolic) {
+			return ""
+		}
+		return "ref: " + head.symbolic
+	}
+	if id, ok := tips.ID("HEAD"); ok && !id.IsZero() {
+		return id.String()
+	}
+	return ""
+}
+
+func (s *Snapshot) addFolders(t *Transfer) error {
+	folders, err := s.objects.Folders()
+	if err != nil {
+		return domainError(err)
+	}
+	for _, folder := range folders {
+		t.Folders = append(t.Folders, TransferFolder{
+			Path: filepath.Join(s.refs.root.Name(), filepath.FromSlash(folder.Path)), Parts: folder.Parts,
+		})
+		t.IndexBytes += folder.IndexBytes
+	}
+	return nil
 }
