@@ -47,6 +47,7 @@ type serveFlags struct {
 	access         string
 	links          linkFlags
 	cache          cacheFlags
+	git            gitFlags
 }
 
 func newServe(env cli.Environment) *cobra.Command {
@@ -62,7 +63,8 @@ at any time.
 The server speaks MCP on /mcp: Streamable HTTP in the versions from 2025-03-26
 to 2026-07-28, and resources/stream. Plain downloads are
 /archive/{repository}/{ref}.{format} and /raw/{repository}/{ref}/{path}, which
-can be resumed, and the lists /refs/{repository} and /repositories. It ends
+can be resumed, and the lists /refs/{repository} and /repositories. git clones
+and fetches from /git/{repository} where there is a git. It ends
 cleanly on SIGTERM: downloads that are under way may finish within
 --drain-timeout.`,
 		Example: `  repomcp serve --root /srv/git
@@ -121,6 +123,7 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 			"who are let in may read everything")
 	flags.links.define(set)
 	flags.cache.define(set)
+	flags.git.define(set)
 }
 
 func serve(c *cobra.Command, env cli.Environment, flags serveFlags) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/access/rules"
 	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/git/uploadpack"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/operate/metrics"
@@ -34,6 +35,7 @@ type service struct {
 	operator *administration
 	linking  *linking
 	caching  *caching
+	git      *uploadpack.Engine // nil: git clients are not answered
 	server   *httpx.Server
 }
 
@@ -99,6 +101,9 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	if s.caching, err = s.flags.cache.open(ctx, s.flags.links.redis, s.logger); err != nil {
 		return err
 	}
+	if s.git, err = s.flags.git.open(ctx, s.flags.allowUnreachable, limiter, s.logger); err != nil {
+		return err
+	}
 	err = s.assemble(s.flags.mirrorFlags, resources.Options{Links: s.linking.Linking, Cache: s.caching.cache},
 		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)})
 	if err == nil {
@@ -110,7 +115,7 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 // newServer makes what answers over HTTP.
 func (s *service) newServer() *httpx.Server {
 	return httpx.New(httpx.Options{
-		MCP: s.messages, Resources: s.resources, AllowedHosts: append(s.hosts, s.at.names...),
+		MCP: s.messages, Resources: s.resources, Git: s.git, AllowedHosts: append(s.hosts, s.at.names...),
 		Page: statuspage.New(statuspage.Options{
 			Catalogue: s.catalogue, Version: version(), Authentication: s.asking.asks(),
 			Tokens: s.asking.tokens != nil,
@@ -161,7 +166,7 @@ func serveUntil(
 
 // close closes what is open, the last part first.
 func (s *service) close() error {
-	var failed []error
+	failed := []error{s.git.Close()}
 	if s.caching != nil {
 		failed = append(failed, s.caching.close())
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/git/uploadpack"
 	"github.com/repomcp/repomcp/internal/httpx/conns"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
@@ -58,6 +59,8 @@ type Options struct {
 	MCP *mcp.Server
 	// Resources are those of plain downloads and links.
 	Resources *resources.Service
+	// Git answers git clients; nil has them answered as any unknown address is.
+	Git *uploadpack.Engine
 	// Page is what browsers are shown at /; nil shows them what programs get.
 	Page Page
 	// AllowedHosts are names that the Host header may have besides those of
@@ -174,6 +177,7 @@ func (s *Server) routes() *echo.Echo {
 		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+below, s.download(kind))
 	}
 	e.GET("/repositories/", s.download(resources.PlainRepositories))
+	s.routeGit(e)
 	e.GET(healthPath, s.health)
 	documents := map[string]echo.HandlerFunc{
 		"/": s.home, linkPath + "*": s.link, cardPath: s.card, earlierCardPath: s.card, catalogPath: s.catalog,

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/pflag"
+
+	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/git/uploadpack"
+)
+
+// gitFlags are the settings of what git clients get.
+type gitFlags struct {
+	program string
+}
+
+func (f *gitFlags) define(set *pflag.FlagSet) {
+	set.StringVar(&f.program, "git", "",
+		"git that answers git clients at /git/{repository}, read only: the path of a program of version "+
+			uploadpack.Oldest+" or later, or off (default: the one in the PATH, if there is one)")
+}
+
+// open makes what answers git clients; nil where nothing does. What nobody asked for may be missing.
+func (f *gitFlags) open(
+	ctx context.Context, allowUnreachable bool, limiter *limits.Limiter, logger *slog.Logger,
+) (*uploadpack.Engine, error) {
+	program, err := uploadpack.Choose(ctx, f.program)
+	if err == nil && program.Path == "" {
+		return nil, nil
+	}
+	var engine *uploadpack.Engine
+	if err == nil {
+		engine, err = uploadpack.New(uploadpack.Options{
+			Program: program, AllowUnreachable: allowUnreachable, Limits: limiter, Logger: logger,
+		})
+	}
+	switch {
+	case err == nil:
+		return engine, nil
+	case f.program != "":
+		return nil, cli.Misused(fmt.Errorf("--git: %w", err))
+	default:
+		logger.Info("git clients are not answered", "cause", err)
+		return nil, nil
+	}
+}
