@@ -28,22 +28,17 @@ func (f *gitFlags) open(
 	ctx context.Context, allowUnreachable bool, limiter *limits.Limiter, logger *slog.Logger,
 ) (*uploadpack.Engine, error) {
 	program, err := uploadpack.Choose(ctx, f.program)
-	if err == nil && program.Path == "" {
-		return nil, nil
-	}
-	var engine *uploadpack.Engine
-	if err == nil {
-		engine, err = uploadpack.New(uploadpack.Options{
-			Program: program, AllowUnreachable: allowUnreachable, Limits: limiter, Logger: logger,
-		})
-	}
 	switch {
-	case err == nil:
-		return engine, nil
-	case f.program != "":
+	case err != nil && f.program != "":
 		return nil, cli.Misused(fmt.Errorf("--git: %w", err))
-	default:
+	case err != nil:
 		logger.Info("git clients are not answered", "cause", err)
 		return nil, nil
+	case program.Path == "":
+		return nil, nil
+	default:
+		return uploadpack.New(uploadpack.Options{
+			Program: program, AllowUnreachable: allowUnreachable, Limits: limiter, Logger: logger,
+		}), nil
 	}
 }

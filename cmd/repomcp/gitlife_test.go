@@ -70,7 +70,7 @@ func awaitNone(t *testing.T, when, folder string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left := programsIn(t, folder)
-		sessions, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*", "session-*")) // the pattern is good
+		sessions, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*")) // the pattern is good
 		if len(left) == 0 && (len(sessions) == 0 || when == "the server was killed") {
 			return
 		}

@@ -166,7 +166,8 @@ func serveUntil(
 
 // close closes what is open, the last part first.
 func (s *service) close() error {
-	failed := []error{s.git.Close()}
+	s.git.Close()
+	var failed []error
 	if s.caching != nil {
 		failed = append(failed, s.caching.close())
 	}

@@ -93,7 +93,6 @@ type Options struct {
 // Engine runs git. It may be used by any number of goroutines.
 type Engine struct {
 	options Options
-	folder  string // of all sessions
 	ended   context.Context
 	end     context.CancelFunc
 
@@ -105,29 +104,24 @@ type Engine struct {
 // ErrClosed says that the server is about to stop.
 var ErrClosed = errors.New("the engine is closed")
 
-// New makes an engine, with a folder for what it writes among the machine's temporary ones.
-func New(options Options) (*Engine, error) {
+// New makes an engine.
+func New(options Options) *Engine {
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
-	folder, err := os.MkdirTemp("", "repomcp-git-")
-	if err != nil {
-		return nil, err
-	}
-	e := &Engine{options: options, folder: folder}
+	e := &Engine{options: options}
 	e.ended, e.end = context.WithCancel(context.Background())
-	return e, nil
+	return e
 }
 
-// Close ends what runs, waits for that, and removes what was written. A nil engine has nothing to close.
-func (e *Engine) Close() error {
+// Close ends what runs, and waits for that. A nil engine has nothing to close.
+func (e *Engine) Close() {
 	if e == nil {
-		return nil
+		return
 	}
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
 	e.end()
 	e.sessions.Wait()
-	return os.RemoveAll(e.folder)
 }
 
 // enter counts a session, unless the engine is closed.
@@ -153,7 +147,7 @@ func (e *Engine) Open(ctx context.Context, repository *repos.Repository, protoco
 		unfollow: context.AfterFunc(e.ended, cancel),
 	}
 	var err error
-	if s.folder, err = os.MkdirTemp(e.folder, "session-"); err != nil {
+	if s.folder, err = os.MkdirTemp("", "repomcp-git-"); err != nil {
 		s.Close()
 		return nil, machineError(err)
 	}
