@@ -172,7 +172,7 @@ func (s *Server) gitBody(c echo.Context) (io.Reader, error) {
 	case "gzip", "x-gzip":
 		inflated, err := gzip.NewReader(body)
 		if err != nil {
-			return nil, refuse(c, http.StatusBadRequest, "The request is not compressed with gzip, although its header says so.")
+			return nil, refuse(c, http.StatusBadRequest, "The header says gzip, but the request is not.")
 		}
 		return inflated, nil
 	default:
@@ -212,7 +212,7 @@ func (s *Server) refuseGit(c echo.Context, err error) error {
 		resources.AccountOf(c.Request().Context()).Fail(0)
 		return pktline.NewEncoder(c.Response()).Encodef("ERR %s\n", want)
 	case errors.As(err, &request) && request.TooLarge:
-		return refuse(c, http.StatusRequestEntityTooLarge, "The request wants too many objects. Fetch in several steps.")
+		return refuse(c, http.StatusRequestEntityTooLarge, "The request wants too many objects. Fetch in parts.")
 	case errors.As(err, &request):
 		return refuse(c, http.StatusBadRequest, "The request is malformed or truncated.")
 	case errors.Is(err, uploadpack.ErrClosed):
