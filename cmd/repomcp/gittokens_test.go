@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -159,5 +160,45 @@ func TestGitRequestsAreBounded(t *testing.T) {
 	g.must(clone, "fetch", "-q", p.url+"/git/app", "main:main")
 	if got := g.must(clone, "rev-parse", "main"); got != commit {
 		t.Errorf("main is %s, want %s", got, commit)
+	}
+}
+
+// A clone beyond the limit is refused with the time of the next try, and git shows the status to its user.
+func TestGitRequestsBeyondTheLimitAreRefused(t *testing.T) {
+	gittest.Long(t)
+	root := t.TempDir()
+	mirror := gittest.At(t, filepath.Join(root, "large.git"))
+	commit := mirror.Commit("main", gittest.Regular("large", gittest.Noise(48<<20)))
+	p := start(t, root, "--max-streams", "1", "--queue-time", "1ms")
+	leave := p.beginFetch(t, "large", wantAll(commit))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/git/large/git-upload-pack",
+		strings.NewReader(wantAll(commit)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = http.Header{"Content-Type": {"application/x-git-upload-pack-request"}, "Git-Protocol": {"version=2"}}
+	response, err := p.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close() // its status is enough
+	busy := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable
+	if !busy || response.Header.Get("Retry-After") == "" {
+		t.Errorf("the second clone: %s %v, want 429 or 503 with Retry-After", response.Status, response.Header)
+	}
+	g, clone := gitClient{t: t}, filepath.Join(t.TempDir(), "clone")
+	if said, err := g.try(root, "clone", "-q", p.url+"/git/large", clone); err == nil ||
+		!strings.Contains(said, "429") && !strings.Contains(said, "503") {
+		t.Errorf("the second clone by git: %v %s", err, said)
+	}
+	leave()
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		said, err := g.try(root, "clone", "-q", p.url+"/git/large", clone)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("a clone after the first client has gone: %v %s", err, said)
+		}
 	}
 }
