@@ -394,6 +394,16 @@ func allocated() int64 {
 	return int64(stats.TotalAlloc)
 }
 
+// awaitEvents waits until a stream of events is open.
+func (p *proxy) awaitEvents(t *testing.T) {
+	t.Helper()
+	gittest.Await(t, "a stream of events", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.open) > 0
+	})
+}
+
 // cutEvents breaks the streams of events that are open.
 func (p *proxy) cutEvents() {
 	p.mu.Lock()

@@ -135,7 +135,10 @@ func TestRepositoriesAreRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.repo.Dir = filepath.Join(filepath.Dir(p.repo.Dir), "renamed.git")
-	time.Sleep(300 * time.Millisecond) // the server looks around
+	gittest.Await(t, "the server misses the old name", func() bool {
+		status, _ := p.refs()
+		return status == http.StatusNotFound
+	})
 	if _, err := Sync(t.Context(), p.client, p.options()); !errors.Is(err, ErrGone) ||
 		!strings.Contains(err.Error(), `repository "app"`) {
 		t.Errorf("the old name gives %v", err)
@@ -156,7 +159,7 @@ func TestMirrorsChangeDuringADownload(t *testing.T) {
 	p.sync(nil)
 	p.commit(manyFiles("never ")...)
 	other := gittest.At(t, filepath.Join(filepath.Dir(at), "other.tmp"))
-	other.Commit("main", manyFiles("other ")...)
+	head := other.Commit("main", manyFiles("other ")...)
 	retried := false
 	p.server.cut(2, 700_000)
 	o := p.options()
@@ -169,7 +172,10 @@ func TestMirrorsChangeDuringADownload(t *testing.T) {
 			if err := errors.Join(os.Rename(at, at+".was"), os.Rename(other.Dir, at)); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(500 * time.Millisecond) // the server looks around
+			gittest.Await(t, "the server finds the other repository", func() bool {
+				_, body := p.refs()
+				return strings.Contains(body, head)
+			})
 		}
 	}
 	result, err := Sync(t.Context(), p.connect(), o)

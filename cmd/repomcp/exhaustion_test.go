@@ -32,14 +32,11 @@ func startAt(t *testing.T, stderr *os.File, root string, flags ...string) *proce
 	}
 	go func() { p.done <- p.cmd.Wait() }()
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended
-	for range 500 {
-		if status, _, err := p.fetch("/healthz"); err == nil && status == http.StatusOK {
-			return p
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("the server does not answer")
-	return nil
+	gittest.Await(t, "the server answers", func() bool {
+		status, _, err := p.fetch("/healthz")
+		return err == nil && status == http.StatusOK
+	})
+	return p
 }
 
 // TestALogThatCannotBeWrittenEndsNothing fills the disk of the log, and closes the pipe that reads it:
@@ -172,19 +169,17 @@ func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 		_ = conn.Close()
 	}
 	for i := range mirrors {
-		status, body, err := 0, []byte(nil), error(nil)
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(
-			20 * time.Millisecond) {
-			status, body, err = p.fetch(fmt.Sprintf("/raw/m%d/main/large", i))
-			if err == nil && status == http.StatusOK {
-				break
+		if err := gittest.Wait(func() error {
+			status, body, err := p.fetch(fmt.Sprintf("/raw/m%d/main/large", i))
+			if err == nil && status != http.StatusOK && status != http.StatusServiceUnavailable {
+				t.Fatalf("m%d: %d %.200s, want 200, or 503 for a while", i, status, body)
 			}
-			if err == nil && status != http.StatusServiceUnavailable {
-				t.Fatalf("m%d: %d %.200s", i, status, body)
+			if err != nil || !bytes.Equal(body, want) {
+				return fmt.Errorf("m%d: %d, %d bytes of %d, %w", i, status, len(body), len(want), err)
 			}
-		}
-		if err != nil || !bytes.Equal(body, want) {
-			t.Errorf("m%d: %d, %d bytes, %v", i, status, len(body), err)
+			return nil
+		}); err != nil {
+			t.Error(err)
 		}
 	}
 	t.Logf("%d clients held a connection: %v", len(held), counts)

@@ -382,11 +382,8 @@ func confine(t *testing.T, pid int, memory int64) bool {
 		return false
 	}
 	t.Cleanup(func() {
-		for range 100 { // until the process has gone
-			if os.Remove(group) == nil {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
+		if err := gittest.Wait(func() error { return os.Remove(group) }); err != nil { // the process is in it until it ends
+			t.Error(err)
 		}
 	})
 	write := func(name string, n int64) bool {

@@ -229,7 +229,7 @@ func (f *front) cut(p pull, meanwhile func(), flags ...string) outcome {
 		o := outcome{output: filepath.Join(dir, "out")}
 		whole := f.sentWhole()
 		cmd, said := f.start(p, o.output, flags...)
-		wait(f.t, "the first bytes of "+p.route(), func() bool { return hasBytes(dir) })
+		gittest.Await(f.t, "the first bytes of "+p.route(), func() bool { return hasBytes(dir) })
 		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			f.t.Fatal(err)
 		}

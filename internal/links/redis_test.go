@@ -345,17 +345,13 @@ func TestRedisComesBack(t *testing.T) {
 		}
 	}
 	server.SetError("")
-	for store.breaker.State() == gobreaker.StateOpen {
-		if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil && !errors.Is(err, ErrUnavailable) {
-			t.Fatal(err)
-		} else if err == nil {
-			break
+	gittest.Await(t, "the breaker closes", func() bool {
+		_, err := a.Redeem(t.Context(), l, Resume{})
+		if err != nil && !errors.Is(err, ErrUnavailable) {
+			t.Fatalf("while the breaker is open: %v, want %v", err, ErrUnavailable)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil && !errors.Is(err, ErrUsed) {
-		t.Error(err)
-	}
+		return err == nil
+	})
 	if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUsed) {
 		t.Error(err)
 	}
