@@ -135,9 +135,10 @@ func TestRepositoriesAreRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.repo.Dir = filepath.Join(filepath.Dir(p.repo.Dir), "renamed.git")
-	gittest.Await(t, "the server misses the old name", func() bool {
-		status, _ := p.refs()
-		return status == http.StatusNotFound
+	gittest.Await(t, "the server has the new name instead of the old one", func() bool {
+		was, _ := p.refs("app")
+		is, _ := p.refs("renamed")
+		return was == http.StatusNotFound && is == http.StatusOK
 	})
 	if _, err := Sync(t.Context(), p.client, p.options()); !errors.Is(err, ErrGone) ||
 		!strings.Contains(err.Error(), `repository "app"`) {
@@ -173,7 +174,7 @@ func TestMirrorsChangeDuringADownload(t *testing.T) {
 				t.Error(err)
 			}
 			gittest.Await(t, "the server finds the other repository", func() bool {
-				_, body := p.refs()
+				_, body := p.refs("app")
 				return strings.Contains(body, head)
 			})
 		}

@@ -92,10 +92,10 @@ func (p *place) http() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// refs returns the server's reply to a request for the refs of the repository. It takes no connection of the proxy.
-func (p *place) refs() (status int, body string) {
+// refs returns the server's reply to a request for the refs of a repository. It takes no connection of the proxy.
+func (p *place) refs(repository string) (status int, body string) {
 	p.t.Helper()
-	reply, err := p.http().Get("http://" + p.server.to + "/refs/app")
+	reply, err := p.http().Get("http://" + p.server.to + "/refs/" + repository)
 	if err != nil {
 		p.t.Fatal(err)
 	}

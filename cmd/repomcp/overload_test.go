@@ -76,11 +76,11 @@ func TestOverloadIsSurvived(t *testing.T) {
 	} else {
 		root = blamedRoot(t, name, file)
 	}
-	admin := freeAddress(t)
+	admin, enter := freeAddress(t), confine(t, l.memory)
 	p := startPlain(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time",
 		l.patience.String(),
 		"--log-level", "error", "--admin-listen", admin)
-	confined := confine(t, p.cmd.Process.Pid, l.memory)
+	confined := enter(p.cmd.Process.Pid)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	health := make(chan []time.Duration, 1)
@@ -375,21 +375,23 @@ func (p *process) status(path string) int {
 	return reply.StatusCode
 }
 
-// confine puts a process into a control group of so much memory, where that can be done.
-func confine(t *testing.T, pid int, memory int64) bool {
-	group := "/sys/fs/cgroup/memory/repomcp-test-" + strconv.Itoa(pid)
-	if os.Mkdir(group, 0o755) != nil {
-		return false
+// confine makes a control group of so much memory, if the machine allows it, and returns a function that
+// puts a process into it. Call it before the process starts: the group is removed after the process.
+func confine(t *testing.T, memory int64) (enter func(pid int) bool) {
+	t.Helper()
+	group, err := os.MkdirTemp("/sys/fs/cgroup/memory", "repomcp-test-")
+	if err != nil {
+		return func(int) bool { return false }
 	}
 	t.Cleanup(func() {
-		if err := gittest.Wait(func() error { return os.Remove(group) }); err != nil { // the process is in it until it ends
+		if err := gittest.Wait(func() error { return os.Remove(group) }); err != nil {
 			t.Error(err)
 		}
 	})
 	write := func(name string, n int64) bool {
 		return os.WriteFile(filepath.Join(group, name), []byte(strconv.FormatInt(n, 10)), 0o644) == nil
 	}
-	return write("memory.limit_in_bytes", memory) && write("cgroup.procs", int64(pid))
+	return func(pid int) bool { return write("memory.limit_in_bytes", memory) && write("cgroup.procs", int64(pid)) }
 }
 
 // residentPeak is the most that a process had in memory. It fails when that has ended.
