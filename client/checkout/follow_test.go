@@ -76,6 +76,7 @@ func (f *following) stop() {
 // TestMirrorsChange: whatever becomes of the repository and its branch, a folder is
 // in step with what is there now, by single runs and live.
 func TestMirrorsChange(t *testing.T) {
+	t.Parallel()
 	for _, live := range []bool{false, true} {
 		t.Run(fmt.Sprint("live ", live), func(t *testing.T) {
 			p := newPlace(t)
@@ -127,6 +128,7 @@ func TestMirrorsChange(t *testing.T) {
 
 // TestRepositoriesAreRenamed: the old name is gone, and the new one keeps the files.
 func TestRepositoriesAreRenamed(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"), gittest.Regular("b", "1"))
 	p.sync(nil)
@@ -154,6 +156,7 @@ func TestRepositoriesAreRenamed(t *testing.T) {
 
 // TestMirrorsChangeDuringADownload: the rest of the bytes is not to be had any more.
 func TestMirrorsChangeDuringADownload(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	at := p.repo.Dir
 	p.commit(manyFiles("old ")...)
@@ -188,6 +191,7 @@ func TestMirrorsChangeDuringADownload(t *testing.T) {
 
 // TestBurstsAreOneUpdate pushes faster than anybody could follow.
 func TestBurstsAreOneUpdate(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(manyFiles("0 ")...)
 	f := p.follow(p.server.proxy, client.Options{})

@@ -25,6 +25,7 @@ func noisy(count, size int, change string) (files []gittest.File) {
 }
 
 func TestAChangedLineDoesNotBringTheFile(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(noisy(3, 500_000, "")...)
 	p.sync(nil)
@@ -39,6 +40,7 @@ func TestAChangedLineDoesNotBringTheFile(t *testing.T) {
 // Where the folder does not have what a patch is for, the file comes whole; and what
 // somebody changed stays.
 func TestPatchesMeetOtherContents(t *testing.T) {
+	t.Parallel()
 	const size = 20_000
 	p := newPlace(t)
 	p.commit(noisy(9, size, "")...)
@@ -105,6 +107,7 @@ func (p *place) damage(path string) {
 
 // A server that has no patches refuses the option that it does not know.
 func TestAnOlderServerHasNoPatches(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.server.replace("delta=patch", "older=patch")
 	p.commit(noisy(2, 10_000, "")...)
@@ -130,6 +133,7 @@ func TestAnOlderServerHasNoPatches(t *testing.T) {
 }
 
 func TestPatchesOfARandomHistory(t *testing.T) {
+	t.Parallel()
 	p, r := newPlace(t), rand.New(rand.NewPCG(3, 3))
 	texts := make([]string, 40)
 	for i := range texts {
@@ -168,6 +172,7 @@ func TestPatchesOfARandomHistory(t *testing.T) {
 }
 
 func TestAPatchOfADamagedDownloadIsNotWritten(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(noisy(1, 10_000, "")...)
 	p.sync(nil)

@@ -31,6 +31,7 @@ type story struct {
 }
 
 func TestRandomLives(t *testing.T) {
+	t.Parallel()
 	gittest.Long(t)
 	counts := make(map[string]int)
 	for seed := range gittest.Volume(3, 100) {
