@@ -120,13 +120,12 @@ var arrows = map[string][]string{
 	"internal/archive/compress/xz":           {"internal/archive/compress/blocks", "internal/base/workers"},
 	"internal/archive/compress/zstd":         {"internal/archive/compress/blocks", "internal/base/workers"},
 	"internal/archive/content": {
-		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/git",
-		"internal/git/lfs", "internal/git/pretty",
+		"internal/archive/convert", "internal/archive/tree", "internal/git", "internal/git/lfs",
+		"internal/git/pretty", "internal/git/subst",
 	},
 	"internal/archive/convert":  {"internal/archive/attributes", "internal/git/charset"},
 	"internal/archive/delta":    {"internal/archive/tree", "internal/git"},
 	"internal/archive/pathspec": {"internal/git/wildmatch"},
-	"internal/archive/subst":    {"internal/git/pretty"},
 	"internal/archive/tar":      {"internal/git"},
 	"internal/archive/tree": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/git",
@@ -198,6 +197,7 @@ var arrows = map[string][]string{
 	},
 	"internal/git/quoting":      {},
 	"internal/git/snapshottest": {"internal/git"},
+	"internal/git/subst":        {"internal/git/pretty"},
 	"internal/git/wildmatch":    {},
 
 	"internal/gittest": {},

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
 	"github.com/repomcp/repomcp/internal/git/snapshottest"
+	"github.com/repomcp/repomcp/internal/git/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

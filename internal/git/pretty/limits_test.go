@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
+	"github.com/repomcp/repomcp/internal/git/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
+	"github.com/repomcp/repomcp/internal/git/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
