@@ -16,6 +16,7 @@ import (
 
 func TestAccessRulesAreFollowed(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "access.yaml")
 	write := func(text string) {
 		t.Helper()

@@ -168,6 +168,7 @@ func (c *child) ask(t *testing.T, message string) string {
 const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 
 func TestSignalsAndClosedPipesEndTheProgram(t *testing.T) {
+	t.Parallel()
 	root, _ := helloRoot(t)
 	for name, end := range map[string]func(c *child) error{
 		"SIGTERM":        func(c *child) error { return c.Process.Signal(syscall.SIGTERM) },
@@ -218,6 +219,7 @@ type clientEntry struct {
 // What docs/stdio.md has clients start is a server.
 func TestDocumentedCommandsServe(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/stdio.md")
 	if err != nil {
 		t.Fatal(err)

@@ -57,6 +57,7 @@ func TestMain(m *testing.M) {
 // With -update, files that stdout is compared with are written anew.
 func TestStories(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	samples, err := filepath.Abs("../../testrepos")
 	if err != nil {
 		t.Fatal(err)

@@ -313,6 +313,7 @@ func (w *walk) missAgent() {
 // Whoever enters what the section has, line by line, sees what it shows.
 func TestWalkFromDownloadToAPrivateServer(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	for _, need := range []string{"bash", "git", "curl", "openssl", "tar", "install"} {
 		if _, err := exec.LookPath(need); err != nil {
 			t.Skip(need + " is missing")
