@@ -382,7 +382,7 @@ func refuseUnused(t *testing.T, used map[string]bool, name string, allowed []str
 var viewless = []string{"cmd/repomcp", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics", "internal/watch",
 	"internal/repos", "internal/repos/repostest", "bench"}
 
-// What serves visitors is given repos.Views, so that it cannot forget to ask who asks.
+// Packages that serve clients get repos.Views, so that they cannot forget the rights of a principal.
 func TestVisitorsReachRepositoriesByTheirViews(t *testing.T) {
 	past := regexp.MustCompile(`\brepos\.(Catalogue|Open)\b|\bgit\.(NewStore|Store)\b`)
 	looked := 0

@@ -382,7 +382,7 @@ func TestAnExpiredLinkIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNoAddress: that of a link lets whoever reads it download.
+// TestErrorsTellNoAddress: the address of a link is a credential.
 func TestErrorsTellNoAddress(t *testing.T) {
 	t.Parallel()
 	other := newOrigin(t, httptest.NewServer, nil)

@@ -84,8 +84,7 @@ func TestEndlessRepliesEnd(t *testing.T) {
 	}
 }
 
-// TestRepliesThatOnlyLiveEnd is about replies that show again and again that the server is
-// there, and say nothing.
+// TestRepliesThatOnlyLiveEnd is about replies that only show that the server is alive.
 func TestRepliesThatOnlyLiveEnd(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
@@ -361,7 +360,7 @@ func TestSilentProgramsEnd(t *testing.T) {
 	}
 }
 
-// A download that nobody reads holds a pipe up, and that is no silence of the server.
+// A download without a reader blocks a pipe; the server does not count as silent then.
 func TestAHeldPipeIsNotIdle(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("content\n"), 100_000)

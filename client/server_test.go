@@ -161,7 +161,7 @@ func serve(t *testing.T, root string, linking resources.Linking, way mcp.Deliver
 	return &url.URL{Scheme: "http", Host: listener.Addr().String()}
 }
 
-// serveBucket gives the objects of a bucket to who has their address.
+// serveBucket serves the objects of a bucket to every client that has their address.
 func serveBucket(t *testing.T, bucket *cachetest.Bucket) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		object, err := bucket.Object(strings.TrimPrefix(r.URL.Path, "/"))

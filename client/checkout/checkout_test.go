@@ -178,7 +178,7 @@ func TestBranchesThatMove(t *testing.T) {
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"), gittest.Regular("b", "1"))
 	p.sync(nil)
-	// A base that nobody has any more.
+	// A base that the server no longer has.
 	p.repo.Git("update-ref", "-d", "refs/heads/main")
 	p.repo.Git("reflog", "expire", "--expire=now", "--all")
 	p.repo.Git("gc", "-q", "--prune=now")

@@ -189,7 +189,7 @@ func TestMirrorsChangeDuringADownload(t *testing.T) {
 	p.same(p.archived())
 }
 
-// TestBurstsAreOneUpdate pushes faster than anybody could follow.
+// TestBurstsAreOneUpdate pushes faster than a client can follow.
 func TestBurstsAreOneUpdate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -186,7 +186,7 @@ func TestKilledWhileNew(t *testing.T) {
 	}
 }
 
-// TestFilesAppearMeanwhile has somebody make files while the first archive is
+// TestFilesAppearMeanwhile makes files while the first archive is
 // unpacked: they are edits.
 func TestFilesAppearMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -37,8 +37,7 @@ func TestAChangedLineDoesNotBringTheFile(t *testing.T) {
 	}
 }
 
-// Where the folder does not have what a patch is for, the file comes whole; and what
-// somebody changed stays.
+// A file without the base of its patch is downloaded whole, and local changes stay.
 func TestPatchesMeetOtherContents(t *testing.T) {
 	t.Parallel()
 	const size = 20_000
@@ -89,7 +88,7 @@ func TestPatchesMeetOtherContents(t *testing.T) {
 	}
 }
 
-// damage changes what is in a file, and nobody sees it from outside.
+// damage changes the content of a file, but not its size and time.
 func (p *place) damage(path string) {
 	p.t.Helper()
 	at := filepath.Join(p.dir, path)

@@ -24,8 +24,7 @@ type story struct {
 	*place
 	random *rand.Rand
 	files  map[string]gittest.File
-	// edits are the paths that somebody changed and no run may touch, with what is
-	// there.
+	// edits are the locally changed paths, which no run may touch, with their contents.
 	edits  tree
 	counts map[string]int // of what happened
 }

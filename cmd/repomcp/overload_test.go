@@ -119,7 +119,7 @@ func TestOverloadIsSurvived(t *testing.T) {
 		}
 	}
 	if refused == 0 {
-		t.Error("nobody was refused: that is no load")
+		t.Error("no request was refused: that is no overload")
 	}
 	if status := p.status("/archive/" + name + "/" + refs[0] + ".tar"); status != http.StatusOK {
 		t.Errorf("afterwards an archive is answered with %d", status)
@@ -201,7 +201,7 @@ func rushMain() {
 			all.Go(func() { c.run(ctx, k.kind, i, k.ask) })
 		}
 	}
-	// Who sends no whole body is not waited for: it gets no reply before it is given up.
+	// Clients with endless bodies get no reply, and are not counted.
 	for ctx.Err() == nil && c.replies("tar.gz", "tar.zst", "blame") < c.Gzip+c.Zstd+c.Blames {
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -355,7 +355,7 @@ func checkLog(t *testing.T, log string, tenants []*tenant) {
 		}
 		requests++
 		if !strings.Contains(line, "principal=token:") && !strings.Contains(line, "denied=") {
-			t.Errorf("a request is nobody's: %s", line)
+			t.Errorf("a request has no principal: %s", line)
 		}
 	}
 	if requests < 100 {

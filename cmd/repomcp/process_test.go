@@ -328,7 +328,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Whoever listens on all interfaces is told an address that works, and machines
+// A server that listens on all interfaces prints an address that works, and machines
 // are asked by their names.
 func TestWildcardListenerPrintsAnAddressThatWorks(t *testing.T) {
 	p, said := launchBy(t, "", "../../testrepos", "--listen", "0.0.0.0:0", "--insecure-no-auth", "--log-format", "json")

@@ -319,7 +319,7 @@ func (f figures) String() string {
 		f.heap/1e6, f.resident/1e6, f.goroutines, f.descriptors)
 }
 
-// measure has everybody wait until what was begun is over.
+// measure stops all clients and waits until the server is idle.
 func (s *soak) measure() (f figures) {
 	s.turn.Lock()
 	defer s.turn.Unlock()

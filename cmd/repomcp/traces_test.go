@@ -294,7 +294,7 @@ func TestTracesOfConnections(t *testing.T) {
 	})
 }
 
-// Who is refused before anything is served is in the traces as well, with the status.
+// Traces also contain requests that are refused before anything is served, with the status.
 func TestTracesOfRefusals(t *testing.T) {
 	gittest.Long(t)
 	root, _ := bulkyRoot(t)

@@ -310,7 +310,7 @@ func (w *walk) missAgent() {
 	}
 }
 
-// Whoever enters what the section has, line by line, sees what it shows.
+// The commands of the section print what it shows.
 func TestWalkFromDownloadToAPrivateServer(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()

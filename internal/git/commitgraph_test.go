@@ -231,7 +231,7 @@ func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
 	}
 }
 
-// Whoever waits for a walk that another request makes may give up.
+// A request that waits for the walk of another request may give up.
 func TestReachableEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

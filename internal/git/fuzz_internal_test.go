@@ -45,7 +45,7 @@ func FuzzPackedRefs(f *testing.F) {
 		}
 		var again strings.Builder
 		for i, n := range list {
-			// Whoever wants one name gets the same of it, whatever else is there.
+			// A lookup of one name has the same result, whatever other refs exist.
 			alone, failure := wantedIn(content, func(name []byte) bool { return string(name) == n.name })
 			same := slices.DeleteFunc(slices.Clone(list), func(o named) bool { return o.name != n.name })
 			if i < 4 && err == nil && (failure != nil || !slices.Equal(alone, same)) {

@@ -338,6 +338,6 @@ func TestMissingObjectsOfAPartialCloneAreCalledThat(t *testing.T) {
 		t.Errorf("a blob: %v", err)
 	}
 	if _, err := s.Resolve(t.Context(), strings.Repeat("12", 20)); !errors.Is(err, git.ErrNotFound) {
-		t.Errorf("an id that nobody has: %v", err)
+		t.Errorf("an unknown id: %v", err)
 	}
 }

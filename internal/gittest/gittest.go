@@ -64,7 +64,7 @@ func At(t testing.TB, dir string) *Repo {
 
 // initialize makes what `git init --bare --template=` does, without a process of
 // which the tests would need thousands. HEAD comes last, which makes a repository
-// of the folder for who watches.
+// of the folder for programs that watch it.
 func initialize(dir string) error {
 	for _, folder := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {

@@ -64,7 +64,7 @@ func realRedis(t *testing.T, arguments ...string) (address string, kill func()) 
 	return "", nil
 }
 
-// startRedis returns nil when somebody else took the port meanwhile.
+// startRedis returns nil when another process took the port meanwhile.
 func startRedis(t *testing.T, program, address string, arguments []string) (kill func()) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(address)

@@ -191,7 +191,7 @@ func TestSessionIDIsOfItsKey(t *testing.T) {
 	b := &local{root: a.root, sessions: a.sessions}
 	b.serve(t, localOptions{key: key})
 	stranger := &local{root: a.root, sessions: a.sessions}
-	stranger.serve(t, localOptions{key: []byte("a key that somebody else has for his servers")})
+	stranger.serve(t, localOptions{key: []byte("the key of other servers")})
 	limited := a.initialize(t, sessionVersion, `{"resourceStreaming":{"maxStreamSize":5}}`)
 	cases := 0
 	for _, method := range []string{MethodRead, MethodStream, "ping"} {

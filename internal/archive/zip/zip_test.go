@@ -194,8 +194,8 @@ func TestStandardReader(t *testing.T) {
 	}
 }
 
-// golden are digests of the samples' archive. Whoever changes them changes
-// EncoderVersion or gzip.EncoderVersion too.
+// golden are digests of the samples' archive. A change of them requires a new
+// EncoderVersion or gzip.EncoderVersion.
 var golden = map[string]string{"zip2+gz1": "15c5f1cbfc6bbb028cb18c9f9e90fb76"}
 
 func TestGolden(t *testing.T) {
