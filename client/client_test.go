@@ -317,7 +317,7 @@ func TestOnlyNamedOriginsAreFollowedTo(t *testing.T) {
 	}
 }
 
-// TestNothingLargerIsTaken: the server is told the limit, and held to it whether
+// TestNothingLargerIsTaken: the client sends its limit and enforces it, whether
 // it says the length or not.
 func TestNothingLargerIsTaken(t *testing.T) {
 	t.Parallel()

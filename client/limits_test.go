@@ -154,7 +154,7 @@ func TestEndlessPagesEnd(t *testing.T) {
 	t.Errorf("the list ends after %d pages", asked)
 }
 
-// flood answers every request by writing again and again what is no answer.
+// flood writes messages without end to every request, and never a response.
 func flood(piece []byte) func(*peer, asked) {
 	return func(p *peer, _ asked) {
 		for sent := 0; p.send(false, piece) == nil; sent += len(piece) {
@@ -340,7 +340,7 @@ func TestSilentConnectionsEnd(t *testing.T) {
 	}
 }
 
-// TestSilentProgramsEnd is about programs, whatever they write elsewhere.
+// TestSilentProgramsEnd is about programs that send no response, whatever else they write.
 func TestSilentProgramsEnd(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
-// hang is when a test gives up waiting: for what never comes.
+// hang bounds a wait that would never end.
 const hang = 20 * time.Second
 
 // protocols are all that are spoken.
@@ -63,7 +63,7 @@ type site struct {
 	*proxy
 	t       *testing.T
 	repo    *gittest.Repo
-	storage *httptest.Server // that redirects lead to
+	storage *httptest.Server // target of redirects
 	options client.Options   // for its clients
 }
 

@@ -67,8 +67,8 @@ func isCommit(id string) func(client.State) bool {
 	return func(s client.State) bool { return s.Commit == id && !s.Missing && s.ETag != "" }
 }
 
-// TestWatchGivesStates in every protocol, with servers and proxies that tell of
-// changes and with such that do not.
+// TestWatchGivesStates in every protocol, with servers and proxies that pass notifications of
+// changes, and with others that do not.
 func TestWatchGivesStates(t *testing.T) {
 	gittest.Long(t)
 	const ref, archive, file = "repo://team/app/refs/heads/main", "repo://team/app/archive/main.tar", "repo://team/app/refs/heads/main/contents/README.md"

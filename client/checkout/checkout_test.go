@@ -109,7 +109,7 @@ func TestLocalEditsAreKept(t *testing.T) {
 		dry.Deleted != got.Deleted {
 		t.Errorf("the dry run says %+v, the run %+v", dry, got)
 	}
-	// They are told of as long as they differ, and are right as soon as they do not.
+	// Edits are reported as long as they differ from the branch.
 	p.write("edited", "2")
 	again := p.sync(nil)
 	if slices.Sort(again.Kept); !slices.Equal(again.Kept, []string{"d/in", "new"}) || again.Bytes != 0 {
@@ -135,7 +135,7 @@ func TestVerifyMends(t *testing.T) {
 	p.commit(gittest.Regular("damaged", "12345"), gittest.Regular("d/missing", "1"), gittest.Regular("edited", "1"),
 		gittest.Symlink("link", "edited"))
 	p.sync(nil)
-	time.Sleep(2 * fineTime)
+	time.Sleep(2 * fineTime) // the next state trusts change times, which a test cannot set
 	p.commit(gittest.Regular("damaged", "12345"), gittest.Regular("d/missing", "1"), gittest.Regular("edited", "1"),
 		gittest.Symlink("link", "edited"), gittest.Regular("more", "1"))
 	p.sync(nil)
@@ -251,7 +251,7 @@ func TestOneFileIsNotTheWholeArchive(t *testing.T) {
 		gittest.Regular("noise", gittest.Noise(400_000)))
 	p.commit(files...)
 	p.sync(nil)
-	time.Sleep(2 * fineTime)
+	time.Sleep(2 * fineTime) // the next state trusts change times, which a test cannot set
 	p.commit(append(files, gittest.Regular("later", "1"))...)
 	p.sync(nil)
 	before := p.mtime("noise")

@@ -154,7 +154,7 @@ func TestRepositoriesAreRenamed(t *testing.T) {
 	}
 }
 
-// TestMirrorsChangeDuringADownload: the rest of the bytes is not to be had any more.
+// TestMirrorsChangeDuringADownload: the rest of the bytes no longer exists.
 func TestMirrorsChangeDuringADownload(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

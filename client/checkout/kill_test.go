@@ -146,7 +146,7 @@ func (p *place) killAfter(bytes int) {
 	}()
 	select {
 	case <-stalled:
-		time.Sleep(5 * time.Millisecond) // of what has come something is written
+		time.Sleep(5 * time.Millisecond) // the process writes some of the bytes; no event says so
 		_ = child.Process.Kill()         // it may have ended
 		<-ended
 	case <-ended: // there were fewer

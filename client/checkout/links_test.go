@@ -9,7 +9,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// skippedIn runs, and compares what is left out with what is told.
+// skippedIn runs, and compares the skipped links with the reported ones.
 func (p *place) skippedIn(what string, want []string, change func(*Options)) {
 	p.t.Helper()
 	var told []string

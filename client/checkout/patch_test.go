@@ -44,7 +44,7 @@ func TestPatchesMeetOtherContents(t *testing.T) {
 	p := newPlace(t)
 	p.commit(noisy(9, size, "")...)
 	p.sync(nil)
-	time.Sleep(2 * fineTime) // so that from the next state on the times of files tell
+	time.Sleep(2 * fineTime) // the next state trusts change times, which a test cannot set
 	p.commit(append(noisy(9, size, ""), gittest.Regular("other", "x"))...)
 	p.sync(nil)
 	wide := noisy(9, size, "wide\n")

@@ -138,7 +138,7 @@ func TestADrainingServerIsNotReady(t *testing.T) {
 	}
 }
 
-// Without the root nothing can be answered.
+// A server without its root cannot answer.
 func TestAServerWithoutItsRootIsNotReady(t *testing.T) {
 	gittest.Long(t)
 	root, _ := bulkyRoot(t)

@@ -112,8 +112,8 @@ func TestAFullDiskTakesNothingAway(t *testing.T) {
 	}
 }
 
-// TestDescriptorsRunOutAndComeBack lets clients take all descriptors: others are told
-// to come later, nothing is taken for absent or damaged, and it passes.
+// TestDescriptorsRunOutAndComeBack lets clients use all descriptors: others get
+// a refusal for now, nothing counts as absent or damaged, and the server recovers.
 func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()

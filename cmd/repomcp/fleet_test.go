@@ -58,7 +58,7 @@ func programs(t *testing.T, names ...string) map[string]string {
 	for _, name := range names {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			// Where Debian has daemons, and not every PATH leads.
+			// Debian's daemons are here, which is not in every PATH.
 			path, err = exec.LookPath(filepath.Join("/usr/sbin", name))
 		}
 		if err != nil {

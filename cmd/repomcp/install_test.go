@@ -44,7 +44,7 @@ func codeBlocks(t *testing.T, page, language string) []string {
 	return found
 }
 
-// installed is what a client is told of a server, in the words of any of them.
+// installed is the configuration of a server, with the fields of all clients.
 type installed struct {
 	Type, URL, HTTPURL string
 	Command            string

@@ -57,8 +57,8 @@ const rushPatience = time.Minute
 // rushAddresses is from how many addresses they come.
 const rushAddresses = 24
 
-// However much is asked for at once: some are served, the others are told to come
-// later, the process stays within its memory, and it says that it is well.
+// Under any load some requests are served, the others get a refusal with
+// Retry-After, the process stays within its memory, and it reports its health.
 func TestOverloadIsSurvived(t *testing.T) {
 	gittest.Long(t)
 	if runtime.GOOS != "linux" {
@@ -142,7 +142,7 @@ func blamedRoot(t *testing.T, name, file string) (root string) {
 	return root
 }
 
-// rushOrders are what clients are to do: so many of each kind, at once.
+// rushOrders are the numbers of concurrent clients of each kind.
 type rushOrders struct {
 	URL, Repository, File      string
 	Refs                       []string
@@ -205,7 +205,7 @@ func rushMain() {
 	for ctx.Err() == nil && c.replies("tar.gz", "tar.zst", "blame") < c.Gzip+c.Zstd+c.Blames {
 		time.Sleep(20 * time.Millisecond)
 	}
-	time.Sleep(c.Duration)
+	time.Sleep(c.Duration) // the load lasts so long
 	cancel()
 	all.Wait()
 	if err := json.NewEncoder(os.Stdout).Encode(c.report); err != nil {

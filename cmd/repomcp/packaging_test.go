@@ -75,7 +75,7 @@ func validate(t *testing.T, schema *jsonschema.Schema, document any) {
 	}
 }
 
-// A release of the tool that is told of here builds what there is.
+// The documented version of the release tool builds the configuration.
 func TestReleaseConfiguration(t *testing.T) {
 	const file = "../../.goreleaser.yaml"
 	var release struct {

@@ -51,10 +51,10 @@ type asking struct {
 	folder string
 }
 
-// errNotServed says that a commit is not there, which may be since a push took it away.
+// errNotServed says that a commit does not exist, perhaps because a push removed it.
 var errNotServed = errors.New("404")
 
-// ask has a client ask for one thing after the other.
+// ask makes a client send one request after the other.
 func (s *soak) ask(ctx context.Context, name string, run func(*asking) error, random *rand.Rand) {
 	c := &asking{soak: s, ctx: ctx, random: random, folder: filepath.Join(s.t.TempDir(), "in")}
 	for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {

@@ -39,7 +39,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// The official client of Go starts the program, and is told of a push.
+// The official Go client starts the program, and gets a notification of a push.
 func TestGoClientStartsTheProgram(t *testing.T) {
 	root, repo := helloRoot(t)
 	ctx, updated := within(t), make(chan string, 10)

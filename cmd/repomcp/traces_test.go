@@ -120,7 +120,7 @@ func TestTracesSayWhatWasServed(t *testing.T) {
 	message("prompt", wanted{name: "prompts/get " + prompt, parent: ownName,
 		attributes: map[string]string{"gen_ai.prompt.name": prompt}})
 
-	// What is no trace context is passed over, and nothing fails of it.
+	// Invalid trace contexts are ignored, without an error.
 	good, goodName := next()
 	for i, bad := range []string{
 		`"traceparent":"` + strings.Repeat("0", 1<<10) + `"`, `"traceparent":1`, `"traceparent":null`,

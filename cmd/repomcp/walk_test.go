@@ -405,7 +405,7 @@ func (w *walk) checkService() {
 
 var pageSection = regexp.MustCompile(`(?m)^## (.+)$`)
 
-// The table at the top of the page leads to all of its sections, in their order.
+// The table at the top of the page links all of its sections, in their order.
 func TestDocumentationOfOperatingHasAllSections(t *testing.T) {
 	page, err := os.ReadFile(operatePage)
 	if err != nil {

@@ -42,7 +42,7 @@ func branchy(t testing.TB, dir string, seed uint64) *gittest.Repo {
 	return repo
 }
 
-// What refs lead to is what git says, whatever of it a graph has, while refs move
+// The reachable commits are those of git, with any part of them in a graph, while refs move
 // and graphs are written.
 func TestReachableIsWhatGitSays(t *testing.T) {
 	gittest.Long(t)

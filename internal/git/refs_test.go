@@ -266,7 +266,7 @@ func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
 	}
 }
 
-// A commit that only a ref which cannot be read leads to is not "not found".
+// The error for a commit that only an unreadable ref reaches is not "not found".
 func TestWhatADamagedRefMayLeadToIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -289,7 +289,7 @@ func TestPartsGiveTheirPlaceBack(t *testing.T) {
 	})
 }
 
-// TestAGrantShrinks gives back a part of a grant: what waits for it is let in, and the
+// TestAGrantShrinks gives back a part of a grant: a waiting request is admitted, and the
 // sum is right at the end.
 func TestAGrantShrinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -383,7 +383,7 @@ func TestStream_FinishedOrAborted(t *testing.T) {
 	}
 }
 
-// What is kept of each member is small, and given up when it is written.
+// The memory for each member is small, and released when it is written.
 func TestDirectoryIsCompact(t *testing.T) {
 	d := newBuilder(t, 1, 0).format.NewDirectory()
 	const n = 100_000

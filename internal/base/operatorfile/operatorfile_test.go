@@ -137,7 +137,7 @@ func TestAFileIsRefusedAndToldOfOnce(t *testing.T) {
 	}
 }
 
-// What cannot be read is told of once, and followed when it can be.
+// An unreadable file is reported once, and followed when it can be read.
 func TestAFileThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for why, spoil := range map[string]func(path string) error{

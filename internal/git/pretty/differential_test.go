@@ -33,7 +33,7 @@ func snapshotOf(t testing.TB, repo *gittest.Repo) *git.Snapshot {
 }
 
 // gitArchive gives the files below fmt/ of an archive in its order, or false
-// when git gives up.
+// when git fails.
 func gitArchive(t testing.TB, repo *gittest.Repo, commit string) (names []string, contents map[string][]byte, ok bool) {
 	t.Helper()
 	cmd := exec.Command("git", "archive", commit)

@@ -77,7 +77,7 @@ var hostile = []struct{ name, message, content string }{
 		")$"},
 }
 
-// TestHostileFilesAreBounded has files whose expansion does not end soon.
+// TestHostileFilesAreBounded expands files whose expansion would take very long.
 func TestHostileFilesAreBounded(t *testing.T) {
 	for _, c := range hostile {
 		t.Run(c.name, func(t *testing.T) {

@@ -203,7 +203,7 @@ func converse(t *testing.T, f *fake, requests int) (told []string, ended error) 
 	return told, ended
 }
 
-// What panics while the bytes are made is one stream, and its client is told.
+// A panic while bytes are made ends one stream, and its client gets an error.
 func TestPanicInAStreamAbortsIt(t *testing.T) {
 	f := &fake{data: func(int) error { return nil }}
 	f.credit = func(n int) error {
