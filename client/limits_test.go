@@ -96,7 +96,7 @@ func TestRepliesThatOnlyLiveEnd(t *testing.T) {
 			for r.Context().Err() == nil {
 				_, _ = io.WriteString(w, piece)
 				_ = http.NewResponseController(w).Flush()
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // more often than Idle
 			}
 		})
 		c := clientOf(t, server, client.Options{Idle: 200 * time.Millisecond, Retries: -1})
@@ -123,7 +123,7 @@ func TestSlowAnswersAreTaken(t *testing.T) {
 			for at := 0; at < len(answer); at += 10_000 {
 				_, _ = io.WriteString(w, answer[at:min(len(answer), at+10_000)])
 				_ = http.NewResponseController(w).Flush()
-				time.Sleep(50 * time.Millisecond)
+				time.Sleep(50 * time.Millisecond) // slow, and never silent for as long as Idle
 			}
 		})
 		c := clientOf(t, server, client.Options{Idle: 300 * time.Millisecond, Retries: -1})
@@ -302,13 +302,13 @@ func TestSilentConnectionsEnd(t *testing.T) {
 		"notifications now and then": func(p *peer, _ asked) {
 			for !p.left() {
 				p.message(map[string]any{"method": "notifications/message"})
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // more often than Idle
 			}
 		},
 		"pings now and then": func(p *peer, _ asked) {
 			for !p.left() {
 				p.message(map[string]any{"id": 1, "method": "ping"})
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // more often than Idle
 			}
 		},
 		"a chunk that stops": func(p *peer, r asked) {

@@ -164,7 +164,7 @@ func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 	if counts["200"] == len(held) {
 		t.Errorf("nothing ran out: %v", counts)
 	}
-	time.Sleep(300 * time.Millisecond) // the root is looked through meanwhile
+	time.Sleep(300 * time.Millisecond) // the root is scanned meanwhile, without descriptors; no event says so
 	for _, conn := range held {
 		_ = conn.Close()
 	}

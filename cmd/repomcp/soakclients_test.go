@@ -464,7 +464,7 @@ func (c *asking) slowly() error {
 type slowReader struct{ io.Reader }
 
 func (r slowReader) Read(p []byte) (int, error) {
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // it reads 25 KB a second
 	return r.Reader.Read(p[:min(len(p), 500)])
 }
 
