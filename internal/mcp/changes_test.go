@@ -27,7 +27,7 @@ type listener struct {
 	messages <-chan string
 }
 
-// listen has a client of 2026-07-28 hear of resources, and of the list if it wants that, until
+// listen subscribes a client of 2026-07-28 to resources, and to the list if it wants that, until
 // stop is called.
 func (s *local) listen(t *testing.T, address string, list bool, uris ...string) (messages <-chan string, stop func()) {
 	t.Helper()
@@ -242,8 +242,8 @@ func TestSubscribersHearOfWhatMovedAndOfNothingElse(t *testing.T) {
 			defer stop()
 			for i, move := range moves {
 				move.do(p)
-				// Has whatever is wrongly noticed come before the canary; what is
-				// right does not depend on it.
+				// Gives wrong notifications the time to come before that of the canary; no event says that
+				// none comes. The result of a right server does not depend on it.
 				time.Sleep(250 * time.Millisecond)
 				p.push("--force", fmt.Sprintf("%s:refs/heads/canary", []string{"main", "other"}[i%2]))
 				want := map[string]int{canary: 1}

@@ -70,10 +70,10 @@ func hostileURIs(s *local) map[string]string {
 		"repo://GIT~1": notFound,
 		// Templates that were not filled in.
 		"repo://{+repo}": notFound, "repo://hello/contents{/path*}": notFound, "repo://hello/archive/{+ref}.{format}": notFound, "repo://*": notFound, "repo://team": notFound, "repo://team/*": notFound,
-		// Below what is no folder, and through a symbolic link.
+		// Paths below a file, and through a symbolic link.
 		"repo://hello/contents/README.md/x": notFound, "repo://hello/contents/passwd/x": notFound,
 		"repo://hello/contents/none": notFound, "repo://empty/contents": notFound, "repo://empty/archive/HEAD.tar": notFound,
-		// Refs that are files of the repository, or lead out of it.
+		// Names of files in the repository, and paths out of it.
 		"repo://hello/refs/heads/loop-a": notFound, "repo://hello/refs/heads/loop-b/contents/README.md": notFound,
 		"repo://hello/refs/heads/outside": notFound, "repo://hello/refs/heads/above/contents": notFound,
 		"repo://hello/refs/keep-around/" + s.Kept: notFound, "repo://hello/refs/remotes/origin/main": notFound,

@@ -113,7 +113,7 @@ func TestMembersOfWrongTypesAreNamed(t *testing.T) {
 	}
 }
 
-// 2026-07-28 has what a session is told once in each message.
+// In 2026-07-28 each message has what initialize says once for a session.
 func TestMembersOfMetaAreNamed(t *testing.T) {
 	t.Parallel()
 	s := provided(t)

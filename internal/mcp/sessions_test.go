@@ -136,7 +136,7 @@ func TestDeclaredStreamCapabilityDecides(t *testing.T) {
 		{`{"resourceStreaming":{"maxStreamSize":-1}}`, "invalid_params"},
 		{`{"resourceStreaming":{"maxStreamSize":-1e300}}`, "invalid_params"},
 		{`{"resourceStreaming":{"maxStreamSize":1e-300}}`, "invalid_params"},
-		// What is no number must not be taken for "no limit", and is named.
+		// An invalid number must not count as "no limit": the error names it.
 		{`{"resourceStreaming":{"maxStreamSize":"6"}}`, "invalid_params"},
 		{`{"resourceStreaming":{"maxStreamSize":true}}`, "invalid_params"},
 		{`{"resourceStreaming":{"maxStreamSize":[5]}}`, "invalid_params"},
