@@ -170,14 +170,17 @@ func TestShutdownLetsDownloadsFinish(t *testing.T) {
 	s := serve(t)
 	repo := s.bulky()
 	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response, err := s.client.Get(s.url + "/archive/repo/main.tar.gz")
+	plain, err := s.client.Get(s.url + "/archive/repo/main.tar.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := begin(t, response)
+	stream := s.archive()
+	heads := [][]byte{begin(t, plain), begin(t, stream)}
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Config.Shutdown(t.Context()) }()
-	whole(t, head, response.Body, want)
+	for i, response := range []*http.Response{plain, stream} {
+		gittest.DiffTar(t, tarOf(t, io.MultiReader(bytes.NewReader(heads[i]), response.Body)), want)
+	}
 	if err := <-ended; err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -228,32 +227,6 @@ func TestCurlAndWgetResume(t *testing.T) {
 	}
 }
 
-// Some clients load several parts at the same time.
-func TestPartsSideBySide(t *testing.T) {
-	t.Parallel()
-	s := mirrors(t, targetOptions{})
-	replica := &target{root: s.root}
-	replica.serve(t, targetOptions{})
-	const path, parts = "/archive/team/app/main.tar.gz", 16
-	want := s.get(t, path).body
-	size := (len(want) + parts - 1) / parts
-	got := make([][]byte, parts)
-	var all sync.WaitGroup
-	for i := range parts {
-		all.Go(func() {
-			a := replica.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", i*size, (i+1)*size-1))
-			if a.status != http.StatusPartialContent {
-				t.Errorf("part %d: %v", i, a)
-			}
-			got[i] = a.body
-		})
-	}
-	all.Wait()
-	if !bytes.Equal(bytes.Join(got, nil), want) {
-		t.Error("the parts are not the whole")
-	}
-}
-
 // What depends on refs has no parts, no dates and nothing that lasts, even by
 // a commit's id.
 func TestWeakContentPromisesNothing(t *testing.T) {
@@ -285,6 +258,27 @@ func TestWeakContentPromisesNothing(t *testing.T) {
 			h.Get("Cache-Control") != "private, no-cache" ||
 			h.Get("Accept-Ranges")+h.Get("Last-Modified")+h.Get("Link") != "" {
 			t.Errorf("%q: %v", header, h)
+		}
+	}
+}
+
+func TestUnknownEncodingsAreInAHeader(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{links: newLinks(t).linking(t), build: func(root string) {
+		gittest.At(t, filepath.Join(root, "old.git")).Commit("main", gittest.Regular("a", "\u4e2d"), gittest.Regular("b", "x"),
+			gittest.Regular(".gitattributes", "a working-tree-encoding=EUC-TW\nb working-tree-encoding=no,such\n"))
+	}})
+	for query, want := range map[string]string{"": "EUC-TW, no%2Csuch", "?exclude=a&exclude=b": ""} {
+		path, uri := "/archive/old/main.tar.gz"+query, "repo://old/archive/main.tar.gz"+query
+		link := at(t, s.downloadURL(t, modernVersion, uri))
+		for name, a := range map[string]answer{
+			"GET": s.get(t, path), "HEAD": s.fetch(t, http.MethodHead, path), "range": s.get(t, path, "Range: bytes=1-9"),
+			"stream":         s.do(t, s.call(modernVersion, methodStream, map[string]any{"uri": uri})),
+			"HEAD of a link": s.fetch(t, http.MethodHead, link), "link": s.get(t, link),
+		} {
+			if got := a.header.Get("X-Repomcp-Unknown-Encodings"); got != want || a.failed() {
+				t.Errorf("%s of %s: %d, encodings %q, want %q", name, path, a.status, got, want)
+			}
 		}
 	}
 }

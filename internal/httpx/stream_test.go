@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"net/http"
@@ -143,110 +142,6 @@ func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
 	if reply := text(t, s.modern("resources/read", map[string]any{"uri": "repo://repo/contents/a"})); !strings.Contains(
 		reply, "first") {
 		t.Errorf("the next request: %s", reply)
-	}
-}
-
-// whole reads the rest of a stream and compares the archive with what git
-// gave before the change.
-func whole(t *testing.T, head []byte, rest io.Reader, want []gittest.TarEntry) {
-	t.Helper()
-	got := tarOf(t, io.MultiReader(bytes.NewReader(head), rest))
-	gittest.DiffTar(t, got, want)
-}
-
-func TestRepackDuringAStreamLosesNothing(t *testing.T) {
-	gittest.Long(t)
-	s := serve(t)
-	repo := s.bulky()
-	repo.Git("repack", "-adq")
-	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response := s.archive()
-	head := begin(t, response)
-	repo.Commit("main", gittest.Regular("new", "history\n"))
-	repo.Git("update-ref", "-d", "refs/heads/main")
-	repo.Git("repack", "-adfq")
-	repo.Git("prune", "--expire=now")
-	whole(t, head, response.Body, want)
-}
-
-func TestLooseObjectsPackedDuringAStreamLoseNothing(t *testing.T) {
-	gittest.Long(t)
-	s := serve(t)
-	repo := s.bulky()
-	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response := s.archive()
-	head := begin(t, response)
-	repo.Git("gc", "--quiet", "--prune=now")
-	whole(t, head, response.Body, want)
-}
-
-func TestRepositoryDeletedDuringAStreamLosesNothing(t *testing.T) {
-	gittest.Long(t)
-	s := serve(t)
-	repo := s.bulky()
-	repo.Git("repack", "-adq")
-	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response := s.archive()
-	head := begin(t, response)
-	if err := os.RemoveAll(repo.Dir); err != nil {
-		t.Fatal(err)
-	}
-	whole(t, head, response.Body, want)
-	after := s.modern("resources/stream", map[string]any{"uri": archiveURI})
-	if body := text(t, after); after.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"not_found"`) {
-		t.Errorf("after the deletion: %s", describe(after, body))
-	}
-}
-
-func TestManyStreamsWhileTheMirrorIsRewritten(t *testing.T) {
-	s := serve(t)
-	repo := s.repo("repo")
-	files := make([]gittest.File, 0, 200)
-	for i := range 200 {
-		files = append(files, gittest.Regular("d"+string(rune('a'+i%26))+"/"+string(rune('a'+i/26)),
-			gittest.Noise(i*97)))
-	}
-	commit := repo.Commit("main", files...)
-	sum := sha256.Sum256(repo.Archive("--format=tar", commit))
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			repo.Git("-c", "pack.threads=1", "repack", "-adfq", "--window="+string(rune('1'+i%9)))
-		}
-	}()
-	uri := "repo://repo/archive/" + commit + ".tar"
-	for i := range 40 {
-		response := s.modern("resources/stream", map[string]any{"uri": uri})
-		content, err := io.ReadAll(response.Body)
-		switch {
-		case response.StatusCode != http.StatusOK:
-			t.Errorf("stream %d failed before its first byte: %s", i, describe(response, string(content)))
-		case err == nil && sha256.Sum256(content) != sum:
-			t.Errorf("stream %d ended cleanly with wrong bytes", i)
-		}
-	}
-	close(stop)
-	<-done
-}
-
-func TestShutdownLetsStreamsFinish(t *testing.T) {
-	gittest.Long(t)
-	s := serve(t)
-	repo := s.bulky()
-	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response := s.archive()
-	head := begin(t, response)
-	ended := make(chan error, 1)
-	go func() { ended <- s.http.Config.Shutdown(t.Context()) }()
-	whole(t, head, response.Body, want)
-	if err := <-ended; err != nil {
-		t.Errorf("Shutdown: %v", err)
 	}
 }
 

@@ -1,14 +1,17 @@
 package httpx
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -31,9 +34,9 @@ func TestEveryFailureHasAStatus(t *testing.T) {
 	s := &Server{logger: slog.New(slog.DiscardHandler)}
 	for reason, want := range map[resources.Reason]int{
 		resources.ReasonURI: 400, resources.ReasonNotFound: 404, resources.ReasonAmbiguous: 409,
-		resources.ReasonTooLarge: 403, resources.ReasonUnsupportedRepo: 501,
-		resources.ReasonCorruptRepo: 500, resources.ReasonBusy: 503, resources.ReasonInternal: 500,
-		resources.ReasonFullNeeded: 409,
+		resources.ReasonTooLarge: 403, resources.ReasonUnsupportedRepo: 501, resources.ReasonIncompleteRepo: 501,
+		resources.ReasonCorruptRepo: 500, resources.ReasonUnreadableRepo: 500, resources.ReasonBusy: 503,
+		resources.ReasonInternal: 500, resources.ReasonCancelled: 500, resources.ReasonFullNeeded: 409,
 	} {
 		w := httptest.NewRecorder()
 		c := echo.New().NewContext(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), w)
@@ -43,5 +46,26 @@ func TestEveryFailureHasAStatus(t *testing.T) {
 		if retry := w.Header().Get("Retry-After"); (retry != "") != (want == http.StatusServiceUnavailable) {
 			t.Errorf("%s: Retry-After %q", reason, retry)
 		}
+	}
+}
+
+func TestEveryFailureOfALinkHasAStatus(t *testing.T) {
+	s := &Server{logger: slog.New(slog.DiscardHandler)}
+	for failure, want := range map[error]int{
+		links.ErrTooLong: 404, links.ErrForged: 404, links.ErrUsed: 404, links.ErrExpired: 410, links.ErrCredentials: 401,
+		links.ErrUnavailable: 503, resources.ErrLinkGone: 503,
+	} {
+		w := httptest.NewRecorder()
+		c := echo.New().NewContext(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/dl/x", nil), w)
+		if err := s.refuseLink(c, fmt.Errorf("%w: redis:secret@host", failure)); err != nil || w.Code != want ||
+			strings.Contains(w.Body.String(), "secret") || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%v: %d %s %v, want %d", failure, w.Code, w.Body, err, want)
+		}
+		if retry := w.Header().Get("Retry-After"); (retry != "") != (want == http.StatusServiceUnavailable) {
+			t.Errorf("%v: Retry-After %q", failure, retry)
+		}
+	}
+	if len(linkFailures) != 7 {
+		t.Errorf("%d failures of links, of which 7 are tried", len(linkFailures))
 	}
 }
