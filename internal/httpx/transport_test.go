@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,60 +203,6 @@ func outline(t *testing.T, a answer) string {
 	return strings.Join(shown, " ")
 }
 
-func TestVeryLongURIHarmsNobody(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{})
-	long := map[string]string{
-		"one segment": "repo://hello/contents/" + strings.Repeat("a", 400<<10),
-		"segments":    "repo://hello/contents/" + strings.Repeat("a/", 200<<10),
-		"escapes":     "repo://hello/contents/" + strings.Repeat("%61", 130<<10),
-		"repository":  "repo://" + strings.Repeat("x/", 200<<10) + "refs/heads/main/contents/y",
-		"options":     "repo://hello/archive/main.tar?" + strings.Repeat("prefix=a&", 45<<10),
-	}
-	cases := 0
-	for name, uri := range long {
-		for _, method := range []string{methodRead, methodStream, "resources/subscribe", "resources/unsubscribe"} {
-			for _, version := range eras {
-				// Lengths are checked in one place: each URI goes through a few of
-				// the ways, and one through all. Subscribing is not part of the
-				// modern era.
-				some := version == sessionVersion && method == methodRead || version == modernVersion &&
-					method == methodStream
-				if !some && name != "segments" || strings.HasSuffix(method, "subscribe") && version == modernVersion {
-					continue
-				}
-				cases++
-				s.during(t, func() {
-					c := s.call(version, method, map[string]any{"uri": uri})
-					// No header has room for it; a stream may do without.
-					want := "invalid_uri"
-					if c.header.Del("Mcp-Name"); version == modernVersion && method == methodRead {
-						c.header.Set("Mcp-Name", uri[:1<<10])
-						want = "header_mismatch"
-					}
-					if a := s.do(t, c); a.reason != want {
-						t.Errorf("%s %s %s: %v, want %s", version, method, name, a, want)
-					}
-				})
-			}
-		}
-		if name != "segments" {
-			continue
-		}
-		cases++
-		s.during(t, func() {
-			a := s.do(t, s.call(sessionVersion, "completion/complete", map[string]any{
-				"ref": map[string]any{"type": "ref/resource", "uri": uri}, "argument": map[string]any{"name": "repo",
-					"value": "h"},
-			}))
-			if a.status != http.StatusOK {
-				t.Errorf("completion of %s: %v", name, a)
-			}
-		})
-	}
-	t.Logf("%d cases", cases)
-}
-
 func TestModernEraHasOnlyPost(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
@@ -417,45 +364,24 @@ func TestHandlerNeedsNoConnection(t *testing.T) {
 }
 
 // A version that the server does not know is answered with those that it does, before a session is missed.
-func TestUnknownVersionsOverHTTPAndWebSocket(t *testing.T) {
+// internal/mcp tries more versions and methods.
+func TestUnknownVersionsAreBadRequests(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	refused := func(what string, code int, data map[string]any, version string) {
-		t.Helper()
-		supported, _ := json.Marshal(data["supported"]) // of strings
-		if code != -32022 || data["requested"] != version || !strings.Contains(string(supported), modernVersion) {
-			t.Errorf("%s with %s: %d %v", what, version, code, data)
-		}
-	}
-	for _, version := range []string{"2026-07-27", "2025-11-26", "2026-07-29", "x"} {
-		for _, method := range []string{"server/discover", "tools/list", methodStream} {
-			c := s.call(modernVersion, method, map[string]any{"uri": "repo://hello"})
-			c.meta()[metaVersion] = version
-			c.header.Set("Mcp-Protocol-Version", version)
-			bare := s.call(sessionVersion, method, nil)
-			bare.header.Set("Mcp-Protocol-Version", version)
-			unopened := s.call(sessionVersion, method, nil)
-			unopened.header.Set("Mcp-Protocol-Version", version)
-			unopened.header.Del("Mcp-Session-Id")
-			for what, request := range map[string]*call{
-				"with _meta": c, "without _meta": bare, "without a session": unopened,
-			} {
-				a := s.do(t, request)
-				refused(method+" "+what, a.code, a.data, version)
-				if a.status != http.StatusBadRequest {
-					t.Errorf("%s %s of %s: %v", method, what, version, a)
-				}
+	const version = "2026-07-27"
+	for _, method := range []string{"server/discover", "tools/list", methodStream} {
+		c := s.call(modernVersion, method, map[string]any{"uri": "repo://hello"})
+		c.meta()[metaVersion] = version
+		bare, unopened := s.call(sessionVersion, method, nil), s.call(sessionVersion, method, nil)
+		unopened.header.Del("Mcp-Session-Id")
+		for what, request := range map[string]*call{"with _meta": c, "without _meta": bare, "without a session": unopened} {
+			request.header.Set("Mcp-Protocol-Version", version)
+			a := s.do(t, request)
+			supported, _ := a.data["supported"].([]any)
+			if a.status != http.StatusBadRequest || a.code != -32022 || a.data["requested"] != version ||
+				!slices.Contains(supported, any(modernVersion)) {
+				t.Errorf("%s %s of %s: %v", method, what, version, a)
 			}
-			conn := dial(t, s.url)
-			f := conn.call(strings.Replace(rpc(modernVersion, 1, method, nil), modernVersion, version, 1))
-			refused(method+" over WebSocket", f.Error.Code, f.Error.Data, version)
-		}
-	}
-	for _, version := range []string{"", "2026-07-27", "1"} {
-		a := s.do(t, &call{header: plainHeader(), body: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
-			`"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)})
-		if !strings.Contains(string(a.body), `"protocolVersion":"`+sessionVersion+`"`) {
-			t.Errorf("initialize with %q: %v", version, a)
 		}
 	}
 }

@@ -439,7 +439,7 @@ func TestMalformedURIsCannotBeSubscribedTo(t *testing.T) {
 	repo.Commit("main", gittest.Regular("a", "1"))
 	session := s.initialize(t, sessionVersion, "{}")
 	for _, uri := range []string{"repo://repo/../x", "repo://%zz", "repo://repo/archive/main.tar.gz?colour=red",
-		"repo://repo/archive/main.tar.gz?strip=/x"} {
+		"repo://repo/archive/main.tar.gz?strip=/x", "repo://repo/contents/" + strings.Repeat("a/", 200<<10)} {
 		if a := s.subscribe(t, session, uri); a.code != -32602 || a.reason != invalidURI {
 			t.Errorf("%s: %v", uri, a)
 		}
