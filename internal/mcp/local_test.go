@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
@@ -18,10 +20,13 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/repostest"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/tools/prompts"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -49,7 +54,10 @@ type localOptions struct {
 	repos repos.Options
 	watch watch.Options
 	links resources.Linking
+	cache *cache.Cache
 	tools bool // and prompts
+	// logger of the server and its mirrors
+	logger *slog.Logger
 }
 
 var aimed struct {
@@ -111,18 +119,23 @@ func newWatched(t *testing.T, options localOptions) (s *local, mirror *gittest.R
 
 func (s *local) serve(t *testing.T, options localOptions) {
 	t.Helper()
+	options.repos.Logger = cmp.Or(options.repos.Logger, options.logger)
 	s.catalogue = repostest.Open(t, s.root, options.repos)
 	engine, err := archive.NewEngine(archive.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	found := resources.New(resources.Options{Catalogue: s.catalogue, Engine: engine, Links: options.links})
+	if options.cache != nil {
+		t.Cleanup(options.cache.Close)
+	}
+	found := resources.New(resources.Options{Catalogue: s.catalogue, Engine: engine, Links: options.links,
+		Cache: options.cache, Logger: options.logger})
 	options.watch.Catalogue = s.catalogue
 	s.subscriptions = watch.New(options.watch)
 	s.Server = New(Options{
 		Catalogue: s.catalogue, Resources: found, Subscriptions: s.subscriptions, Version: "test",
-		Unknown: tools.Unknown, Sessions: NewSessions(options.key),
+		Unknown: tools.Unknown, Sessions: NewSessions(options.key), Logger: options.logger,
 	})
 	if !options.tools {
 		return
@@ -130,7 +143,10 @@ func (s *local) serve(t *testing.T, options localOptions) {
 	for _, prompt := range prompts.All() {
 		s.AddPrompt(prompt.Prompt, prompt.Write)
 	}
-	for _, tool := range tools.New(tools.Options{Catalogue: s.catalogue, Resources: found}) {
+	for _, tool := range tools.New(tools.Options{
+		Catalogue: s.catalogue, Resources: found, Logger: options.logger, Facts: history.NewFacts(0),
+		Searcher: search.New(s.catalogue, engine.Scheduler(), search.Options{}),
+	}) {
 		s.AddTool(tool.Tool, tool.Handler)
 	}
 }

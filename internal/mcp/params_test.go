@@ -151,7 +151,9 @@ func TestCompletionsOfWhatThereIsNot(t *testing.T) {
 		{prompt, "review", "branch", `The prompt has no argument "branch". It has ["repo"]`},
 		{prompt, "review", "", `The prompt has no argument ""`},
 		{template, "repo://{+repo}/no/such", "repo", "There is no template"},
-		{template, "repo://r00", "repo", "There is no template"}, {template, "nope://x", "repo", "There is no template"},
+		{template, "repo://r00", "repo", "There is no template"},
+		{template, "repo://" + strings.Repeat("x/", 200<<10), "repo", "There is no template"},
+		{template, "nope://x", "repo", "There is no template"},
 		{template, "repo://{+repo}", "branch", `The template has no variable "branch". It has ["repo"]`},
 		{template, archiveTemplate(), "sha", `The template has no variable "sha". It has ["repo" "ref" "format" "path"`},
 	} {
