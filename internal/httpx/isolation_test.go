@@ -130,9 +130,9 @@ func tenantProbes(of int, head string) (list []probe) {
 	list = append(list,
 		probe{method: "resources/list", params: `{}`},
 		probe{method: "completion/complete",
-			params: `{"ref":` + references()["repo"] + `,"argument":{"name":"repo","value":""}}`},
+			params: `{"ref":` + branches + `,"argument":{"name":"repo","value":""}}`},
 		probe{method: "completion/complete",
-			params: `{"ref":` + references()["ref"] + `,"argument":{"name":"ref","value":""},"context":{"arguments":{"repo":"%s"}}}`},
+			params: `{"ref":` + branches + `,"argument":{"name":"branch","value":""},"context":{"arguments":{"repo":"%s"}}}`},
 	)
 	for tool, arguments := range map[string]string{
 		"search_repositories": `"query":""`, "get_repository": `"repo":"%s"`, "list_branches": `"repo":"%s"`,

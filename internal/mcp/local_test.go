@@ -19,6 +19,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/git/history"
@@ -157,6 +158,7 @@ type call struct {
 	message map[string]any
 	body    []byte // instead of message
 	address string // of the client
+	as      string // the principal; "" without credentials
 }
 
 // call makes a good request of a version of the protocol. The parameters are copied.
@@ -252,7 +254,8 @@ func (s *local) handle(t *testing.T, c *call) received {
 	if batch {
 		t.Fatalf("a test sends a batch: %.100q", c.encode(t))
 	}
-	r, state, failure := s.Admit(t.Context(), messages[0], c.header.Get)
+	asked := access.WithPrincipal(t.Context(), access.Principal{ID: c.as})
+	r, state, failure := s.Admit(asked, messages[0], c.header.Get)
 	r.Address = c.address
 	switch {
 	case state != SessionPresent:
@@ -263,7 +266,7 @@ func (s *local) handle(t *testing.T, c *call) received {
 		s.Notified(r)
 		return received{accepted: true}
 	}
-	ctx, end := s.Begin(t.Context(), r)
+	ctx, end := s.Begin(asked, r)
 	defer end()
 	var reply Reply
 	switch {
