@@ -177,7 +177,7 @@ func TestShutdownLetsDownloadsFinish(t *testing.T) {
 	stream := s.archive()
 	heads := [][]byte{begin(t, plain), begin(t, stream)}
 	ended := make(chan error, 1)
-	go func() { ended <- s.http.Config.Shutdown(t.Context()) }()
+	go func() { ended <- s.server.Shutdown(t.Context()) }()
 	for i, response := range []*http.Response{plain, stream} {
 		gittest.DiffTar(t, tarOf(t, io.MultiReader(bytes.NewReader(heads[i]), response.Body)), want)
 	}

@@ -156,7 +156,7 @@ func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 	t.Parallel()
 	build, heads := nest(t)
 	w := newWalled(t, tenantRules(), build)
-	watching := (&site{t: t, subscriptions: w.subscriptions, catalogue: w.catalogue}).watch()
+	watching := follow(t, w.subscriptions, w.catalogue)
 	defer watching()
 	var own, foreign, notified atomic.Int64
 	var running, pushed sync.WaitGroup

@@ -43,7 +43,7 @@ func (c fragileConn) Write(p []byte) (int, error) {
 // be written: its connection breaks, another one goes on.
 func TestPanicOfTheWebSocketPumpEndsItsConnection(t *testing.T) {
 	s := serve(t)
-	defer s.watch()()
+	defer follow(t, s.subscriptions, s.catalogue)()
 	var broken atomic.Bool
 	fragile := httptest.NewUnstartedServer(s.server.Handler())
 	fragile.Listener = fragileListener{fragile.Listener, &broken}

@@ -134,7 +134,7 @@ func result(t *testing.T, a answer) map[string]any {
 func TestSubscriptionsEndWithTheRight(t *testing.T) {
 	t.Parallel()
 	w, repo := room(t)
-	defer (&site{t: t, subscriptions: w.subscriptions, catalogue: w.catalogue}).watch()()
+	defer follow(t, w.subscriptions, w.catalogue)()
 	member, always := w.as("token:member", "room"), w.as("token:always")
 	const uri = "repo://room/refs/heads/main"
 	other := gittest.Existing(t, filepath.Join(w.root, "other.git"))
@@ -240,7 +240,7 @@ func (v *visitor) over(t *testing.T, uris ...string) <-chan string {
 func TestASessionOfAnotherPrincipalTellsNothing(t *testing.T) {
 	t.Parallel()
 	w, repo := room(t)
-	defer (&site{t: t, subscriptions: w.subscriptions, catalogue: w.catalogue}).watch()()
+	defer follow(t, w.subscriptions, w.catalogue)()
 	member := w.as("token:member", "room")
 	const uri = "repo://room/refs/heads/main"
 	told := member.events(t, uri)
