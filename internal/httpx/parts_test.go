@@ -439,27 +439,6 @@ func TestBinarySizesAreBounded(t *testing.T) {
 	s.log.waitFor(t, "maxBinarySize")
 }
 
-// Typed clients can only declare what is new among extensions and experiments.
-func TestDeclarationsAreFoundWhereTypedClientsPutThem(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
-	pictures(s)
-	for _, version := range eras {
-		for _, capabilities := range []map[string]any{
-			{"extensions": map[string]any{"io.github.repomcp/binary-transfer": supported}},
-			{"experimental": map[string]any{"binaryTransfer": supported}},
-			{"binaryTransfer": map[string]any{"supported": true, "preferredMode": "multipart"}},
-			{"binaryTransfer": map[string]any{"supported": true, "preferredMode": nil}},
-		} {
-			if _, stream, _ := received(t,
-				s.declaring(version, capabilities).read("repo://repo/contents/dot.png")); string(
-				stream.body) != pngBytes {
-				t.Errorf("%v in %s: %q", capabilities, version, stream.body)
-			}
-		}
-	}
-}
-
 func TestBinaryTransferIsDeclaredWhereItWorks(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
