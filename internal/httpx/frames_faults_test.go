@@ -19,8 +19,7 @@ import (
 func TestBadFramesCloseTheirConnection(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	bystander := receive(t, s.url, modernVersion, supported)
 	bystander.grants = false
 	kept := bystander.begin(1, "repo://repo/contents/large")
@@ -82,8 +81,7 @@ func TestBadFramesCloseTheirConnection(t *testing.T) {
 // What was on its way when a stream ended is passed over.
 func TestLateFramesArePassedOver(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	r := receive(t, s.url, modernVersion, supported)
 	for id := range 40 {
 		stream := r.whole(r.begin(id, "repo://repo/contents/a"))
@@ -97,8 +95,7 @@ func TestLateFramesArePassedOver(t *testing.T) {
 func TestFloodsCloseTheirConnection(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	for name, flood := range map[string]func(r *receiving, s *inbound, i int) error{
 		"credit byte by byte": func(r *receiving, s *inbound, i int) error {
 			return r.conn.Write(t.Context(), websocket.MessageBinary,
@@ -140,7 +137,7 @@ func TestFloodsCloseTheirConnection(t *testing.T) {
 // A client that grants nothing for long loses the stream, and nothing else.
 func TestStreamWithoutCreditIsAborted(t *testing.T) {
 	t.Parallel()
-	s := newTarget(t, targetOptions{http: httpx.Options{WriteTimeout: 200 * time.Millisecond}, build: largeRepo(t)})
+	s := newTarget(t, targetOptions{http: httpx.Options{WriteTimeout: 200 * time.Millisecond}, build: copyBulky(t)})
 	r := receive(t, s.url, modernVersion, supported)
 	r.grants = false
 	stream := r.begin(1, "repo://repo/contents/large")
@@ -156,17 +153,11 @@ func TestStreamWithoutCreditIsAborted(t *testing.T) {
 func TestClientThatTakesNoFramesIsDropped(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{http: httpx.Options{WriteTimeout: 100 * time.Millisecond, Sockets: 1},
-		build: largeRepo(t)})
+		build: copyBulky(t)})
 	r := receive(t, s.url, modernVersion, supported)
 	stream := r.begin(1, "repo://repo/contents/large")
 	r.grant(stream, bulk)
 	awaitPlace(t, s.url)
-}
-
-func largeRepo(t *testing.T) func(root string) {
-	return func(root string) {
-		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
-	}
 }
 
 // A drain lets a stream finish, which needs credit meanwhile, and cuts it off visibly
@@ -175,7 +166,7 @@ func TestDrainLetsStreamsFinish(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
 	for name, patience := range map[string]time.Duration{"in time": hang, "too late": 50 * time.Millisecond} {
-		s := newTarget(t, targetOptions{build: largeRepo(t)})
+		s := newTarget(t, targetOptions{build: copyBulky(t)})
 		r := receive(t, s.url, modernVersion, supported)
 		r.grants = name == "in time"
 		r.grants = false

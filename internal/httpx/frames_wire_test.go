@@ -167,8 +167,7 @@ func (r *rawSocket) closed() int {
 // stand there.
 func TestFramesMayBeFragmented(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	r := dialRaw(t, s.url)
 	id := r.begin()
 	r.received(window)
@@ -212,8 +211,7 @@ func TestFramesMayBeFragmented(t *testing.T) {
 
 func TestFloodOfPingsClosesItsConnection(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	for name, kind := range map[string]byte{"pings": opPing, "pongs": opPong} {
 		r := dialRaw(t, s.url)
 		r.begin()

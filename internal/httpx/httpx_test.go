@@ -44,33 +44,63 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// site is a server with tools, over mirrors that are made while it runs.
+// site is a server with tools, over mirrors that change while it runs.
 type site struct {
 	*target
-	t   *testing.T
-	log *journal
+	t       *testing.T
+	log     *journal
+	mirrors map[string]*gittest.Repo
 }
 
-// serve starts a server over an empty root.
-func serve(t *testing.T) *site {
+// serve starts a server over empty mirrors, of which there is "repo" unless others are named.
+func serve(t *testing.T, names ...string) *site {
 	t.Helper()
-	s := &site{target: &target{root: t.TempDir()}, t: t, log: &journal{}}
-	s.target.serve(t, targetOptions{tools: true, http: httpx.Options{
+	s := &site{target: &target{root: t.TempDir()}, t: t, log: &journal{}, mirrors: make(map[string]*gittest.Repo)}
+	if len(names) == 0 {
+		names = []string{"repo"}
+	}
+	for _, name := range names {
+		s.mirrors[name] = gittest.At(t, filepath.Join(s.root, name+".git"))
+	}
+	s.start()
+	return s
+}
+
+// serveCopy starts a server over a copy of the mirror "repo".
+func serveCopy(t *testing.T, mirror *fixture[struct{}]) (s *site, repo *gittest.Repo) {
+	t.Helper()
+	s = &site{target: &target{root: t.TempDir()}, t: t, log: &journal{}}
+	mirror.copyTo(t, s.root)
+	repo = gittest.Existing(t, filepath.Join(s.root, "repo.git"))
+	s.mirrors = map[string]*gittest.Repo{"repo": repo}
+	s.start()
+	return s, repo
+}
+
+func (s *site) start() {
+	s.t.Helper()
+	s.serve(s.t, targetOptions{tools: true, http: httpx.Options{
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}})
 	// A kept connection that is dialled for a request that was given up outlives its test.
 	s.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	return s
 }
 
-// repo makes a repository and waits until the server has noticed it.
+// mirrorOf is a fixture of the mirror "repo" with some files.
+func mirrorOf(files func() []gittest.File) *fixture[struct{}] {
+	return &fixture[struct{}]{build: func(t *testing.T, root string) (none struct{}) {
+		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", files()...)
+		return none
+	}}
+}
+
+// repo is a mirror of the server.
 func (s *site) repo(name string) *gittest.Repo {
 	s.t.Helper()
-	repo := gittest.At(s.t, filepath.Join(s.root, name+".git"))
-	gittest.Await(s.t, "the server notices "+name, func() bool {
-		_, err := s.catalogue.Get(name)
-		return err == nil
-	})
+	repo, ok := s.mirrors[name]
+	if !ok {
+		s.t.Fatalf("the server has no mirror %s", name)
+	}
 	return repo
 }
 

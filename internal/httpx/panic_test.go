@@ -7,12 +7,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // fragileListener has connections that panic when they are written to once
@@ -52,7 +54,11 @@ func TestPanicOfTheWebSocketPumpEndsItsConnection(t *testing.T) {
 	other, client := dial(t, s.url), dial(t, fragile.URL)
 	client.initialize(sessionVersion)
 	broken.Store(true)
-	s.repo("new") // the list has changed
+	gittest.At(t, filepath.Join(s.root, "new.git"))
+	gittest.Await(t, "the list changes", func() bool {
+		_, err := s.catalogue.Get("new")
+		return err == nil
+	})
 	if status := client.closed(); status == websocket.StatusNormalClosure {
 		t.Errorf("the connection ended with status %v, as if all was well", status)
 	}

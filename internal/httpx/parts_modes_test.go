@@ -15,8 +15,7 @@ import (
 // not ask for something else and can take it.
 func TestBase64Stays(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	pictures(s)
+	s, _ := serveCopy(t, pictured)
 	for _, version := range eras {
 		for name, c := range map[string]struct {
 			capabilities map[string]any
@@ -72,8 +71,7 @@ func TestBase64Stays(t *testing.T) {
 // A batch has one reply for all, which has no place for bytes.
 func TestBatchesGetBase64(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	pictures(s)
+	s, _ := serveCopy(t, pictured)
 	client := s.receiver(batchVersion, supported)
 	request := map[string]any{"jsonrpc": "2.0", "id": 1, "method": methodRead,
 		"params": map[string]any{"uri": "repo://repo/contents/dot.png", "transferMode": "binary"}}
@@ -88,8 +86,7 @@ func TestBatchesGetBase64(t *testing.T) {
 
 func TestTransferModesAreTwo(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	pictures(s)
+	s, _ := serveCopy(t, pictured)
 	for _, version := range eras {
 		for _, capabilities := range []map[string]any{{}, {"binaryTransfer": supported}} {
 			client := s.declaring(version, capabilities)
@@ -113,8 +110,7 @@ func TestTransferModesAreTwo(t *testing.T) {
 
 func TestBinarySizesAreBounded(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	pictures(s)
+	s, _ := serveCopy(t, pictured)
 	for _, version := range eras {
 		tight := s.receiver(version, map[string]any{"supported": true, "maxBinarySize": len(pngBytes)})
 		if _, stream, _ := received(t, tight.read("repo://repo/contents/dot.png")); string(stream.body) != pngBytes {

@@ -161,23 +161,23 @@ type readReply struct {
 // pngBytes begin a picture, with what a transfer as text would change.
 const pngBytes = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
 
-// pictures has files that a reply must carry as they are.
-func pictures(s *site) *gittest.Repo {
-	repo := s.repo("repo")
-	repo.Commit("main",
+// pictured is a mirror with files that a reply must carry as they are.
+var pictured = mirrorOf(pictures)
+
+func pictures() []gittest.File {
+	return []gittest.File{
 		gittest.Regular("dot.png", pngBytes), gittest.Regular("empty", ""),
 		gittest.Regular("large", gittest.Noise(5<<20)), gittest.Regular("text.md", "# é\n"),
 		gittest.Regular("mail", "\r\n--\r\n--boundary--\r\nContent-Type: application/json\r\n\r\n{}\r\n"),
 		gittest.Regular("data.json", `{"jsonrpc":"2.0","id":1,"result":{}}`),
 		gittest.Regular("program", "\x7fELF\x02\x01\x01\x00\x00"), gittest.Regular("sound.wav",
-			"RIFF\x24\x00\x00\x00WAVEfmt "), gittest.Symlink("link", "dot.png"))
-	return repo
+			"RIFF\x24\x00\x00\x00WAVEfmt "), gittest.Symlink("link", "dot.png"),
+	}
 }
 
 func TestResourcesComeAsBytes(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	repo := pictures(s)
+	s, repo := serveCopy(t, pictured)
 	raw := func(path string) func() []byte {
 		return func() []byte { return []byte(gitBlob(t, repo, path)) }
 	}
@@ -221,7 +221,7 @@ func TestResourcesComeAsBytes(t *testing.T) {
 	compared := 0
 	for _, version := range eras {
 		if version == modernVersion {
-			pictures(s) // other archives
+			repo.Commit("main", append(pictures(), gittest.Regular("other", "x"))...) // other archives
 		}
 		client := s.receiver(version, supported)
 		for _, c := range cases {
@@ -315,8 +315,7 @@ type callReply struct {
 
 func TestToolsGiveBytes(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	repo := pictures(s)
+	s, repo := serveCopy(t, pictured)
 	head := repo.Git("rev-parse", "main")
 	for _, version := range eras {
 		client := s.receiver(version, supported)

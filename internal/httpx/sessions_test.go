@@ -26,8 +26,7 @@ func (s *site) cancelling(header http.Header, id any) {
 }
 
 func TestCancelledStreamIsAborted(t *testing.T) {
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	session, stranger := s.initialize(), s.initialize()
 	response := s.post(session, map[string]any{"jsonrpc": "2.0", "id": "a", "method": "resources/stream",
 		"params": map[string]any{"uri": archiveURI}})

@@ -20,14 +20,15 @@ import (
 // a client that stops reading stops the server.
 const bulk = 16 << 20
 
-// bulky is a repository whose archive begins with a small file, goes on with
-// one that fills all buffers, and ends with a small one.
-func (s *site) bulky() *gittest.Repo {
-	repo := s.repo("repo")
-	repo.Commit("main", gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(bulk)),
-		gittest.Regular("z", "last\n"))
-	return repo
-}
+// bulky is a mirror whose archive begins with a small file, goes on with one that fills all buffers, and ends with a
+// small one.
+var bulky = mirrorOf(func() []gittest.File {
+	return []gittest.File{gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(bulk)),
+		gittest.Regular("z", "last\n")}
+})
+
+// copyBulky is bulky for a target.
+func copyBulky(t *testing.T) func(root string) { return func(root string) { bulky.copyTo(t, root) } }
 
 const archiveURI = "repo://repo/archive/refs/heads/main.tar.gz"
 
@@ -82,8 +83,7 @@ func TestStreamIsTheArchiveOfGit(t *testing.T) {
 }
 
 func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	begin(t, response)
 	if err := response.Body.Close(); err != nil {
@@ -93,9 +93,7 @@ func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
 }
 
 func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
-	s := newTarget(t, targetOptions{build: func(root string) {
-		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
-	}})
+	s := newTarget(t, targetOptions{build: copyBulky(t)})
 	response, err := s.open(t.Context(), s.call(modernVersion, methodStream, map[string]any{"uri": archiveURI}))
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +121,7 @@ func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
 }
 
 func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
-	s := serve(t)
-	repo := s.bulky()
+	s, repo := serveCopy(t, bulky)
 	id := repo.Git("rev-parse", "main:z")
 	if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
 		t.Fatal(err)
@@ -146,8 +143,7 @@ func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
 }
 
 func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	if response.ContentLength != -1 {
 		t.Errorf("an archive of unknown size has Content-Length %d", response.ContentLength)
@@ -159,8 +155,7 @@ func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
 }
 
 func TestSlowClientIsNotDropped(t *testing.T) {
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	total := int64(0)
 	for range 20 {
