@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -24,7 +22,6 @@ import (
 	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/git/history"
-	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/mcp"
@@ -265,21 +262,6 @@ func encode(object map[string]any) string {
 // tool calls a tool.
 func (v *visitor) tool(name string, arguments map[string]any) answer {
 	return v.message(modernVersion, "tools/call", map[string]any{"name": name, "arguments": arguments})
-}
-
-// deleteRepository takes a repository away, and waits until that is noticed.
-func deleteRepository(repo *gittest.Repo, w *walled) error {
-	if err := os.RemoveAll(repo.Dir); err != nil {
-		return err
-	}
-	name := strings.TrimSuffix(filepath.Base(repo.Dir), ".git")
-	for end := time.Now().Add(hang); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		_, _ = w.catalogue.Get("none") // has it looked for
-		if _, err := w.catalogue.Known(name); err != nil {
-			return nil
-		}
-	}
-	return errors.New("the server does not notice that a repository is gone")
 }
 
 // connect opens a WebSocket connection that has been initialized.

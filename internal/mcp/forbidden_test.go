@@ -139,41 +139,6 @@ func visibleRooms(ctx context.Context) func(name string) bool {
 	return func(name string) bool { return strings.HasPrefix(name, "open/") }
 }
 
-// visitor asks as one principal, by requests and over a connection.
-type visitor struct {
-	*local
-	principal   string
-	session     string
-	connections map[string]connected // by version
-}
-
-func (s *local) visitor(t *testing.T, principal string) *visitor {
-	t.Helper()
-	v := &visitor{local: s, principal: principal, connections: make(map[string]connected)}
-	v.session = s.do(t, &call{header: map[string][]string{}, as: principal,
-		body: initializing(sessionVersion, `{"resourceStreaming":{}}`)}).session
-	for _, version := range eras {
-		v.connections[version] = s.connect(t, version)
-	}
-	return v
-}
-
-// ask returns the replies to a probe about a repository, with its name and the changing parts replaced.
-func (v *visitor) ask(t *testing.T, version string, p probe, name string) (reply, overConnection string) {
-	t.Helper()
-	c := v.call(version, p.method, p.named(t, name))
-	c.as = v.principal
-	if version != modernVersion {
-		c.header.Set(HeaderSession, v.session)
-	}
-	same := func(a received) string {
-		return strings.ReplaceAll(changing.ReplaceAllString(fmt.Sprint(a.streamed, a.err, string(a.body)), "LINK"), name, "NAME")
-	}
-	ctx := access.WithPrincipal(t.Context(), access.Principal{ID: v.principal})
-	ignore := func([]byte) error { return nil }
-	return same(v.do(t, c)), same(v.connections[version].exchange(ctx, c, ignore))
-}
-
 // TestForbiddenIsUnknown compares the replies about a repository that a client may not know of with those about none,
 // for all methods and all tools, by requests and over a connection, also when the repository is damaged.
 func TestForbiddenIsUnknown(t *testing.T) {

@@ -158,7 +158,7 @@ type call struct {
 	message map[string]any
 	body    []byte // instead of message
 	address string // of the client
-	as      string // the principal; "" without credentials
+	as      access.Principal
 }
 
 // call makes a good request of a version of the protocol. The parameters are copied.
@@ -254,7 +254,7 @@ func (s *local) handle(t *testing.T, c *call) received {
 	if batch {
 		t.Fatalf("a test sends a batch: %.100q", c.encode(t))
 	}
-	asked := access.WithPrincipal(t.Context(), access.Principal{ID: c.as})
+	asked := access.WithPrincipal(t.Context(), c.as)
 	r, state, failure := s.Admit(asked, messages[0], c.header.Get)
 	r.Address = c.address
 	switch {
