@@ -3,7 +3,6 @@ package httpx_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -160,38 +159,6 @@ func TestIfRangeOfDownloads(t *testing.T) {
 			t.Errorf("%s, a range of another: %v", path, a)
 		}
 	}
-}
-
-// A download that broke anywhere goes on at any server: the second one has
-// never written the archive.
-func TestResumedDownloadsAreWhole(t *testing.T) {
-	t.Parallel()
-	s := mirrors(t, targetOptions{})
-	random := rand.New(rand.NewPCG(1, 2))
-	cases := 0
-	for round := range 3 {
-		replica := &target{root: s.root}
-		replica.serve(t, targetOptions{})
-		for _, path := range []string{"/raw/team/app/main/noise.bin", "/archive/team/app/main.tar",
-			"/archive/team/app/main.tar.gz", "/archive/team/app/main.tar.gz?prefix=p/"} {
-			first := s.get(t, path)
-			if first.status != http.StatusOK || first.err != nil {
-				t.Fatal(first)
-			}
-			for range 10 {
-				cases++
-				cut := 1 + random.IntN(len(first.body)-1)
-				rest := replica.get(t, path, fmt.Sprintf("Range: bytes=%d-", cut), "If-Range: "+
-					first.header.Get("Etag"))
-				if rest.status != http.StatusPartialContent || rest.err != nil ||
-					!bytes.Equal(append(first.body[:cut:cut], rest.body...), first.body) {
-					t.Errorf("round %d, %s from %d: %d, %d bytes of %d, %v", round, path, cut, rest.status,
-						len(rest.body), len(first.body), rest.err)
-				}
-			}
-		}
-	}
-	t.Logf("%d cases", cases)
 }
 
 // Downloads by the programs that people use, cut off and resumed.

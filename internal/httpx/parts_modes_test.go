@@ -84,30 +84,6 @@ func TestBatchesGetBase64(t *testing.T) {
 	}
 }
 
-func TestTransferModesAreTwo(t *testing.T) {
-	t.Parallel()
-	s, _ := serveCopy(t, pictured)
-	for _, version := range eras {
-		for _, capabilities := range []map[string]any{{}, {"binaryTransfer": supported}} {
-			client := s.declaring(version, capabilities)
-			for _, mode := range []any{"gzip", "", "Binary", nil, 1, true, []any{"binary"}, map[string]any{}} {
-				for method, params := range map[string]map[string]any{
-					methodRead: {"uri": "repo://repo/contents/dot.png"},
-					"tools/call": {"name": "get_file_contents", "arguments": map[string]any{"repo": "repo",
-						"path": "dot.png"}},
-				} {
-					params["transferMode"] = mode
-					response := client.ask(acceptParts, method, params)
-					if got := text(t, response); !strings.Contains(got, `"code":-32602`) ||
-						!strings.Contains(got, "transferMode") || !strings.Contains(got, `"invalid_params"`) {
-						t.Errorf("%v of %s in %s: %s", mode, method, version, describe(response, got))
-					}
-				}
-			}
-		}
-	}
-}
-
 func TestBinarySizesAreBounded(t *testing.T) {
 	t.Parallel()
 	s, _ := serveCopy(t, pictured)

@@ -91,6 +91,8 @@ type targetOptions struct {
 	authorization string
 	// tools and prompts are offered
 	tools bool
+	// visible is that of the catalogue
+	visible func(context.Context) func(name string) bool
 }
 
 func newTarget(t *testing.T, options targetOptions) *target {
@@ -110,7 +112,7 @@ func newTarget(t *testing.T, options targetOptions) *target {
 
 func (s *target) serve(t *testing.T, options targetOptions) {
 	t.Helper()
-	catalogue := repostest.Open(t, s.root, repos.Options{Logger: options.http.Logger})
+	catalogue := repostest.Open(t, s.root, repos.Options{Logger: options.http.Logger, Visible: options.visible})
 	s.catalogue, s.subscriptions = catalogue, watch.New(watch.Options{Catalogue: catalogue, Logger: options.http.Logger})
 	engine, err := archive.NewEngine(archive.EngineOptions{})
 	if err != nil {

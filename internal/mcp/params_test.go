@@ -101,6 +101,13 @@ func TestMembersOfWrongTypesAreNamed(t *testing.T) {
 			})
 		}
 	}
+	for _, mode := range []string{`"gzip"`, `""`, `"Binary"`, "null", "1", "true", `["binary"]`, "{}"} {
+		for method, params := range map[string]string{MethodRead: `{"uri":"repo://r00"`, MethodToolsCall: `{"name":"echo"`} {
+			cases = append(cases, struct{ method, params, member, want string }{
+				method, params + `,"transferMode":` + mode + `}`, "transferMode", `"base64"`,
+			})
+		}
+	}
 	for _, c := range cases {
 		r := refusalOf(t, s, c.method, c.params)
 		if r.Error.Code != -32602 || !strings.Contains(r.Error.Message, fmt.Sprintf("%q", c.member)) ||

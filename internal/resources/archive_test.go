@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -312,5 +313,27 @@ func TestPartsSideBySide(t *testing.T) {
 	all.Wait()
 	if !bytes.Equal(bytes.Join(got, nil), want) {
 		t.Error("the parts are not the whole")
+	}
+}
+
+// A download that broke anywhere goes on at any replica, which has never written the archive.
+func TestResumedDownloadsAreWhole(t *testing.T) {
+	t.Parallel()
+	root, repo := newRepo(t)
+	repo.Commit("main", gittest.Regular("a", gittest.Noise(300_000)), gittest.Regular("b", "x"))
+	random := rand.New(rand.NewPCG(1, 2))
+	s := newService(t, root, Options{})
+	for _, uri := range []string{"repo://repo/contents/a", "repo://repo/archive/main.tar", "repo://repo/archive/main.tar.gz",
+		"repo://repo/archive/main.tar.zst", "repo://repo/archive/main.zip?prefix=p/"} {
+		first := mustFind(t, s, uri)
+		whole := contentOf(t, first)
+		again := mustFind(t, newService(t, root, Options{}), uri)
+		for range 20 {
+			cut := 1 + random.IntN(len(whole)-1)
+			rest, err := bytesOf(t, again, Want{Range: newRange(int64(cut), -1)})
+			if err != nil || again.ETag != first.ETag || !bytes.Equal(append(whole[:cut:cut], rest...), whole) {
+				t.Errorf("%s from %d: %d bytes of %d, %v", uri, cut, len(rest), len(whole), err)
+			}
+		}
 	}
 }
