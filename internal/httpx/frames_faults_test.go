@@ -57,7 +57,8 @@ func TestBadFramesCloseTheirConnection(t *testing.T) {
 		r.grants = false
 		stream := r.begin(1, "repo://repo/contents/large")
 		r.write([]byte(c.frame(string(stream.id[:]))))
-		if status, reason := r.refused(); status != websocket.StatusProtocolError || !strings.Contains(reason, c.reason) {
+		status, reason := r.refused()
+		if status != websocket.StatusProtocolError || !strings.Contains(reason, c.reason) {
 			t.Errorf("%s: %d %q, want %q", name, status, reason, c.reason)
 		}
 		if stream.over() {

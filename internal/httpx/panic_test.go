@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

@@ -113,7 +113,8 @@ func newTarget(t *testing.T, options targetOptions) *target {
 func (s *target) serve(t *testing.T, options targetOptions) {
 	t.Helper()
 	catalogue := repostest.Open(t, s.root, repos.Options{Logger: options.http.Logger, Visible: options.visible})
-	s.catalogue, s.subscriptions = catalogue, watch.New(watch.Options{Catalogue: catalogue, Logger: options.http.Logger})
+	s.catalogue = catalogue
+	s.subscriptions = watch.New(watch.Options{Catalogue: catalogue, Logger: options.http.Logger})
 	engine, err := archive.NewEngine(archive.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -52,8 +52,8 @@ func TestEveryFailureHasAStatus(t *testing.T) {
 func TestEveryFailureOfALinkHasAStatus(t *testing.T) {
 	s := &Server{logger: slog.New(slog.DiscardHandler)}
 	for failure, want := range map[error]int{
-		links.ErrTooLong: 404, links.ErrForged: 404, links.ErrUsed: 404, links.ErrExpired: 410, links.ErrCredentials: 401,
-		links.ErrUnavailable: 503, resources.ErrLinkGone: 503,
+		links.ErrTooLong: 404, links.ErrForged: 404, links.ErrUsed: 404, links.ErrExpired: 410,
+		links.ErrCredentials: 401, links.ErrUnavailable: 503, resources.ErrLinkGone: 503,
 	} {
 		w := httptest.NewRecorder()
 		c := echo.New().NewContext(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/dl/x", nil), w)

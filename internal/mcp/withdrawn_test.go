@@ -68,7 +68,8 @@ type visitor struct {
 
 func (s *local) visitor(t *testing.T, id string, groups ...string) *visitor {
 	t.Helper()
-	v := &visitor{local: s, principal: access.Principal{ID: id, Groups: groups}, connections: make(map[string]connected)}
+	principal := access.Principal{ID: id, Groups: groups}
+	v := &visitor{local: s, principal: principal, connections: make(map[string]connected)}
 	v.session = s.do(t, &call{header: http.Header{}, as: v.principal,
 		body: initializing(sessionVersion, `{"resourceStreaming":{}}`)}).session
 	for _, version := range eras {

@@ -157,7 +157,8 @@ func TestSecondDownloadComesFromTheCache(t *testing.T) {
 		}
 		var out bytes.Buffer
 		body, err := write(t, found, Want{}, &out)
-		if sum := sha256.Sum256(want); err != nil || !bytes.Equal(out.Bytes(), want) || !bytes.Equal(body.Digest, sum[:]) {
+		sum := sha256.Sum256(want)
+		if err != nil || !bytes.Equal(out.Bytes(), want) || !bytes.Equal(body.Digest, sum[:]) {
 			t.Errorf("%s: %d bytes of %d, %v", uri, out.Len(), len(want), err)
 		}
 		if err := head.Close(); err != nil {

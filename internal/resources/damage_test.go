@@ -198,7 +198,9 @@ func (d *damagedMirrors) offsets(t *testing.T) map[string]int {
 type outcomes struct{ right, refused, broken, wrong int }
 
 // download asks for a part, or for the whole, and compares what comes with what is wanted.
-func (o *outcomes) download(t *testing.T, s *Service, what, uri string, part *Range, want []byte) (got []byte, etag string) {
+func (o *outcomes) download(
+	t *testing.T, s *Service, what, uri string, part *Range, want []byte,
+) (got []byte, etag string) {
 	t.Helper()
 	found, err := s.Find(t.Context(), uri)
 	if err != nil {

@@ -156,7 +156,8 @@ func TestRecordOfUsedLinksIsAway(t *testing.T) {
 	}{
 		"the whole": {token, "", nil}, "a part": {token, "", newRange(0, 10)}, "the rest": {begun, secret, newRange(10, -1)},
 	} {
-		if got, _, err := redeem(t, away, c.token, c.resume, c.part); !errors.Is(err, links.ErrUnavailable) || len(got) > 0 {
+		got, _, err := redeem(t, away, c.token, c.resume, c.part)
+		if !errors.Is(err, links.ErrUnavailable) || len(got) > 0 {
 			t.Errorf("%s without the record: %d bytes, %v, want %v", what, len(got), err, links.ErrUnavailable)
 		}
 	}
@@ -232,7 +233,8 @@ func TestReplicaThatLagsAsksForPatience(t *testing.T) {
 	repo.Commit("main", gittest.Regular("a", "new"))
 	older, repo := newRepo(t)
 	repo.Commit("main", gittest.Regular("a", "old"))
-	s, behind := newService(t, newer, Options{Links: keys.linking(t)}), newService(t, older, Options{Links: keys.linking(t)})
+	s := newService(t, newer, Options{Links: keys.linking(t)})
+	behind := newService(t, older, Options{Links: keys.linking(t)})
 	token := newLink(t, s, "repo://repo/archive/main.tar.gz")
 	if _, _, err := redeem(t, behind, token, "", nil); !errors.Is(err, ErrLinkGone) {
 		t.Errorf("a replica without the commit: %v, want %v", err, ErrLinkGone)
