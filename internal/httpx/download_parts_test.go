@@ -228,24 +228,3 @@ func TestWeakContentPromisesNothing(t *testing.T) {
 		}
 	}
 }
-
-func TestUnknownEncodingsAreInAHeader(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{links: newLinks(t).linking(t), build: func(root string) {
-		gittest.At(t, filepath.Join(root, "old.git")).Commit("main", gittest.Regular("a", "\u4e2d"), gittest.Regular("b", "x"),
-			gittest.Regular(".gitattributes", "a working-tree-encoding=EUC-TW\nb working-tree-encoding=no,such\n"))
-	}})
-	for query, want := range map[string]string{"": "EUC-TW, no%2Csuch", "?exclude=a&exclude=b": ""} {
-		path, uri := "/archive/old/main.tar.gz"+query, "repo://old/archive/main.tar.gz"+query
-		link := at(t, s.downloadURL(t, modernVersion, uri))
-		for name, a := range map[string]answer{
-			"GET": s.get(t, path), "HEAD": s.fetch(t, http.MethodHead, path), "range": s.get(t, path, "Range: bytes=1-9"),
-			"stream":         s.do(t, s.call(modernVersion, methodStream, map[string]any{"uri": uri})),
-			"HEAD of a link": s.fetch(t, http.MethodHead, link), "link": s.get(t, link),
-		} {
-			if got := a.header.Get("X-Repomcp-Unknown-Encodings"); got != want || a.failed() {
-				t.Errorf("%s of %s: %d, encodings %q, want %q", name, path, a.status, got, want)
-			}
-		}
-	}
-}

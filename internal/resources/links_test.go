@@ -225,6 +225,23 @@ func TestResumesOfAUsedLinkAreBounded(t *testing.T) {
 	}
 }
 
+// A resumed download gets no whole: a replica that does not know the length sends one for a range from 0 on.
+func TestAResumeGetsNoWhole(t *testing.T) {
+	t.Parallel()
+	root, _ := newHello(t)
+	keys := newKeys(t)
+	s, replica := newService(t, root, Options{Links: keys.linking(t)}), newService(t, root, Options{Links: keys.linking(t)})
+	token := newLink(t, s, "repo://hello/archive/main.tar.gz")
+	_, etag, err := redeem(t, s, token, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secret := links.SplitETag(etag)
+	if got, _, err := redeem(t, replica, token, secret, newRange(0, -1)); !errors.Is(err, links.ErrUsed) {
+		t.Errorf("%d bytes, %v, want %v", len(got), err, links.ErrUsed)
+	}
+}
+
 // A replica without the commit, and without a cache, uses no link up.
 func TestReplicaThatLagsAsksForPatience(t *testing.T) {
 	t.Parallel()
