@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
 )
@@ -145,9 +144,7 @@ func TestObserversAreToldOfRefusals(t *testing.T) {
 func TestObserversAreToldOfMessagesAndBrokenStreams(t *testing.T) {
 	t.Parallel()
 	n := &notebook{streams: make(map[bool]int), ended: make(chan struct{}, 1000)}
-	s := newTarget(t, targetOptions{http: httpx.Options{Observer: n}, build: func(root string) {
-		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
-	}})
+	s := newTarget(t, targetOptions{http: httpx.Options{Observer: n}, build: copyBulky(t)})
 	dial(t, s.url).call(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://none"}))
 	response, err := s.open(t.Context(), s.call(modernVersion, methodStream, map[string]any{"uri": archiveURI}))
 	if err != nil {

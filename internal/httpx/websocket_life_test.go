@@ -128,7 +128,7 @@ func TestWebSocketRequestsAreCancelled(t *testing.T) {
 
 func TestWebSocketDrainWaitsForRequests(t *testing.T) {
 	s, started, release := held(t)
-	client := dial(t, s.url)
+	client, embedded := dial(t, s.url), asPrincipal(t, s.server, "") // the listener ends with the drain
 	client.send(hold(1))
 	<-started
 	ended := make(chan error, 1)
@@ -138,7 +138,7 @@ func TestWebSocketDrainWaitsForRequests(t *testing.T) {
 		ended <- s.server.Shutdown(ctx)
 	}()
 	gittest.Await(t, "the server drains", func() bool {
-		_, response, err := websocket.Dial(t.Context(), s.url+"/ws", nil)
+		_, response, err := websocket.Dial(t.Context(), embedded+"/ws", nil)
 		return err != nil && response != nil && response.StatusCode == http.StatusServiceUnavailable
 	})
 	close(release)
@@ -179,7 +179,8 @@ func TestWebSocketDrain(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, response, err := websocket.Dial(t.Context(), s.url+"/ws", nil); err == nil || response == nil ||
+	embedded := asPrincipal(t, s.server, "") // its own listener ended with the drain
+	if _, response, err := websocket.Dial(t.Context(), embedded+"/ws", nil); err == nil || response == nil ||
 		response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a connection after the drain: %v, %v", response, err)
 	}

@@ -226,7 +226,7 @@ func TestWebSocketTellsOfPushes(t *testing.T) {
 	s := serve(t)
 	repo := s.repo("repo")
 	repo.Commit("main", gittest.Regular("a", "1"))
-	stop := s.watch()
+	stop := follow(t, s.subscriptions, s.catalogue)
 	defer stop()
 	const uri = "repo://repo/refs/heads/main"
 	session, modern := dial(t, s.url), dial(t, s.url)

@@ -61,8 +61,11 @@ func hostileURIs(s *local) map[string]string {
 		"git://hello": notFound, "javascript:alert(1)": notFound, "data:,x": notFound, "ui://x": notFound,
 		// Lengths.
 		"repo://hello/contents/" + strings.Repeat("a", 64<<10): invalidURI, "repo://" + deep + "x": invalidURI,
-		"repo://hello/refs/heads/" + strings.Repeat("%61", 1400):    invalidURI,
-		"repo://hello/contents/" + strings.Repeat("a/", 2000) + "x": notFound, "repo://" + strings.Repeat("x/", 2000) +
+		"repo://hello/refs/heads/" + strings.Repeat("%61", 1400):                 invalidURI,
+		"repo://hello/contents/" + strings.Repeat("a/", 200<<10):                 invalidURI,
+		"repo://hello/archive/main.tar?" + strings.Repeat("prefix=a&", 45<<10):   invalidURI,
+		"repo://" + strings.Repeat("x/", 200<<10) + "refs/heads/main/contents/y": invalidURI,
+		"repo://hello/contents/" + strings.Repeat("a/", 2000) + "x":              notFound, "repo://" + strings.Repeat("x/", 2000) +
 			"x": notFound,
 		// Names of devices and streams of Windows.
 		"repo://CON": notFound, "repo://hello/contents/nul.txt": notFound, "repo://hello/contents/README.md:x": notFound, "repo://hello/contents/README.md::$DATA": notFound, "repo://HELLO~1": notFound,

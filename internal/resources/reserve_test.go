@@ -13,34 +13,15 @@ import (
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // limited is a service with limits over the repository "repo".
 func limited(t *testing.T, archives *cache.Cache) (*Service, *limits.Limiter, *gittest.Repo) {
 	t.Helper()
-	root := t.TempDir()
-	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	root, repo := newRepo(t)
 	repo.Commit("main", gittest.Regular("a.txt", "text\n"), gittest.Regular("noise", gittest.Noise(4<<20)))
-	catalogue, err := repos.Open(root, repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := archive.NewEngine(archive.EngineOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if archives != nil {
-			archives.Close()
-		}
-		engine.Close()
-		if err := catalogue.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	l := limits.New(limits.Options{Memory: 64 << 20, Patience: 1, Share: 100})
-	return New(Options{Catalogue: catalogue, Engine: engine, Limits: l, Cache: archives}), l, repo
+	return newService(t, root, Options{Limits: l, Cache: archives}), l, repo
 }
 
 // fill reserves all that there is, until the function that it returns is called.
