@@ -14,7 +14,7 @@ import (
 // go-jose, which, unlike encoding/json, does not fold names and refuses duplicate names.
 type claims map[string]json.RawMessage
 
-// registered are the claims that admission depends on (RFC 7519, section 4.1).
+// registered are the claims that admission depends on (RFC 7519, section 4.1, and RFC 7800, section 3.1).
 type registered struct {
 	Issuer    string           `json:"iss"`
 	Subject   string           `json:"sub"`
@@ -22,9 +22,11 @@ type registered struct {
 	Expiry    *jwt.NumericDate `json:"exp"`
 	NotBefore *jwt.NumericDate `json:"nbf"`
 	IssuedAt  *jwt.NumericDate `json:"iat"`
+
+	Confirmation json.RawMessage `json:"cnf"`
 }
 
-var registeredNames = []string{"iss", "sub", "aud", "exp", "nbf", "iat"}
+var registeredNames = []string{"iss", "sub", "aud", "exp", "nbf", "iat", "cnf"}
 
 // readClaims parses the claims of a token; known are the registered ones. Dates are numbers, whose
 // fractions are dropped. A token is refused if it has a name that some parsers confuse with a

@@ -122,6 +122,34 @@ func TestClaimsHaveTheirTypes(t *testing.T) {
 	}
 }
 
+// A token that is bound to a key is good only together with a proof of that key (RFC 7800, section 3; RFC 9449, section
+// 6; RFC 8705, section 3), which this server does not check.
+func TestBoundTokensAreRefused(t *testing.T) {
+	t.Parallel()
+	source := issuertest.Start(t)
+	issuer := open(t, source.URL, &clock{})
+	for _, claims := range []map[string]any{
+		{"cnf": map[string]any{"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}},
+		{"cnf": map[string]any{"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"}},
+		{"cnf": map[string]any{"jwk": map[string]any{"kty": "EC"}}}, {"cnf": map[string]any{}},
+		{"cnf": "x"}, {"cnf": []int{}}, {"cnf": false}, {"cnf": json.RawMessage("null")}, {"Cnf": map[string]any{}},
+	} {
+		_, err := issuer.Authenticate(t.Context(), source.Token(t, source.Claims(audience, claims)))
+		if kind(t, err) != "invalid" {
+			t.Errorf("a token with %v: %v, want it refused", claims, err)
+		}
+	}
+	good := orderedJSON(t, source.Claims(audience, nil), false)
+	for typ, want := range map[string]string{
+		"at+jwt": "", "JWT": "", "dpop+jwt": "invalid", "DPoP+JWT": "invalid", "application/dpop+jwt": "invalid",
+	} {
+		_, err := issuer.Authenticate(t.Context(), source.TokenOf(t, good, map[jose.HeaderKey]any{jose.HeaderType: typ}))
+		if kind(t, err) != want {
+			t.Errorf("a token of the type %s: %v, want %q", typ, err, want)
+		}
+	}
+}
+
 // A header that names what has to be understood (crit: RFC 7515, section 4.1.11) names nothing
 // that is understood here, and an empty list is none.
 func TestCriticalHeadersAreRefused(t *testing.T) {

@@ -127,6 +127,8 @@ func (i *Issuer) check(token registered) error {
 		return errors.New("it expired")
 	case now.Add(leeway).Before(token.NotBefore.Time()): // zero if absent
 		return errors.New("it is not valid yet")
+	case token.Confirmation != nil:
+		return errors.New("it is bound to a key (cnf), and its client's proof is not checked here")
 	case !sane(token.Subject):
 		return errors.New("its subject is none")
 	default:

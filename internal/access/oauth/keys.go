@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -63,6 +64,9 @@ func (k *keySet) verify(ctx context.Context, token string) ([]byte, error) {
 	// section 4.1.11).
 	if _, critical := signed.Signatures[0].Protected.ExtraHeaders["crit"]; critical {
 		return nil, fmt.Errorf("%w: it has the header crit", access.ErrInvalid)
+	}
+	if kind, _ := signed.Signatures[0].Protected.ExtraHeaders[jose.HeaderType].(string); isProof(kind) {
+		return nil, fmt.Errorf("%w: it is a proof (%s) and no access token", access.ErrInvalid, kind)
 	}
 	if keys := k.known.Load(); keys != nil {
 		if payload, known, err := verifyWith(signed, *keys); known {
@@ -148,6 +152,12 @@ func (k *keySet) follow(ctx context.Context) {
 	for range ticks.Every(ctx, keysLife) {
 		_, _ = k.fetch(ctx)
 	}
+}
+
+// isProof recognises the type of a proof of possession (RFC 9449, section 4.2), which is not an access token. Media
+// types ignore case, and "application/" may be left out (RFC 7515, section 4.1.9).
+func isProof(kind string) bool {
+	return strings.TrimPrefix(strings.ToLower(kind), "application/") == "dpop+jwt"
 }
 
 // useless reports keys that cannot verify signatures: secret ones, and encryption keys.
