@@ -79,6 +79,9 @@ func entrances(t *testing.T, d *doors) []entrance {
 		"/repositories"} {
 		list = append(list, plain(http.MethodGet, path), plain(http.MethodHead, path))
 	}
+	for _, service := range []string{"git-upload-pack", "git-receive-pack"} {
+		list = append(list, plain(http.MethodGet, "/git/hello/info/refs?service="+service))
+	}
 	for name, path := range map[string]string{"GET /dl/ of anybody's link": free, "GET /dl/ of alice's link": bound} {
 		e := plain(http.MethodGet, path)
 		e.name = name
@@ -92,7 +95,7 @@ func entrances(t *testing.T, d *doors) []entrance {
 	} {
 		list = append(list, plain(http.MethodGet, path))
 	}
-	return append(list, plain(http.MethodPost, "/healthz"), plain(http.MethodOptions, "/mcp"),
+	return append(list, plain(http.MethodPost, "/git/hello/git-upload-pack"), plain(http.MethodPost, "/healthz"), plain(http.MethodOptions, "/mcp"),
 		plain(http.MethodPut, "/raw/hello/main/README.md"))
 }
 
@@ -104,6 +107,9 @@ func (d *doors) outcome(t *testing.T, c *call, sent credentials, values []string
 		c.header["Authorization"] = values
 	} else {
 		separator := "?"
+		if strings.Contains(c.path, separator) {
+			separator = "&"
+		}
 		if c.path == "" {
 			c.path = "/mcp"
 		}

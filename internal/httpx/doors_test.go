@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/tokens"
 	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/resources/uploadpack"
 )
 
 const (
@@ -68,6 +69,12 @@ func newDoors(t *testing.T, options targetOptions) *doors {
 		Recheck: 20 * time.Millisecond, Verifier: access.Verifiers{Prefix: tokens.Prefix, Static: d.store,
 			Issued: issued}, Issuer: d.issuer.URL, Scope: scope,
 	}
+	program, err := uploadpack.Find(t.Context(), "git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.http.Git = uploadpack.New(uploadpack.Options{Program: program})
+	t.Cleanup(options.http.Git.Close)
 	options.authorization = d.alice()
 	d.target = newTarget(t, options)
 	return d
