@@ -294,8 +294,12 @@ func TestFailuresAreToldOnceInAMinute(t *testing.T) {
 	for range 5 {
 		for _, name := range []string{"app", "lib"} {
 			failed := r.Stats().Failed
-			gittest.Await(t, "a failure", func() bool {
+			gittest.Await(t, "a call begins", func() bool {
 				r.Ask(f.get(name)) // does nothing until the last call is as old as Age
+				s := r.Stats()
+				return s.Failed > failed || s.Running+s.Waiting > 0
+			})
+			gittest.Await(t, "it fails", func() bool {
 				s := r.Stats()
 				return s.Failed > failed && s.Running+s.Waiting == 0
 			})
