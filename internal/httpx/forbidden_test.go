@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -252,11 +251,9 @@ func TestForbiddenIsUnknownInQuarantine(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := "/archive/" + hiddenName + "/main.tar"
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(string(inside.get(asked).body), "quarantined:"); {
-		if time.Now().After(end) {
-			t.Fatalf("it is not quarantined: %s", inside.get(asked).body)
-		}
-	}
+	gittest.Await(t, "the repository is quarantined", func() bool {
+		return strings.Contains(string(inside.get(asked).body), "quarantined:")
+	})
 	hidden, absent := strings.NewReplacer(hiddenName, "NAME"), strings.NewReplacer(absentName, "NAME")
 	compared := 0
 	for _, p := range append(plainProbes(*commit, *tag), messageProbes()...) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
 )
@@ -172,13 +173,10 @@ func TestObserversAreToldOfMessagesAndBrokenStreams(t *testing.T) {
 // await waits for something to be written down.
 func (n *notebook) await(t *testing.T, what string, seen func() bool) {
 	t.Helper()
-	for end := time.Now().Add(hang); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		ok := false
-		if n.note(func() { ok = seen() }); ok {
-			return
-		}
-	}
-	t.Fatalf("%s was not told of: %+v", what, n)
+	gittest.Await(t, what+" is told of", func() (ok bool) {
+		n.note(func() { ok = seen() })
+		return ok
+	})
 }
 
 // The date of the last fetch is with every plain download, also with 304 and HEAD.

@@ -10,6 +10,7 @@ import (
 
 // A client over WebSocket names them when it connects.
 func TestAConnectionChoosesItsTools(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	conn, _, err := websocket.Dial(t.Context(), s.url+"/ws",
 		&websocket.DialOptions{HTTPHeader: http.Header{"X-Mcp-Tools": {"search_code"}}})

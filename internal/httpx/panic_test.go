@@ -45,6 +45,7 @@ func (c fragileConn) Write(p []byte) (int, error) {
 // TestPanicOfTheWebSocketPumpEndsItsConnection sends a notification that cannot
 // be written: its connection breaks, another one goes on.
 func TestPanicOfTheWebSocketPumpEndsItsConnection(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	defer follow(t, s.subscriptions, s.catalogue)()
 	var broken atomic.Bool

@@ -14,6 +14,7 @@ import (
 // TestOfficialClientReadsEverything connects the go-sdk, an implementation that
 // shares no code with this server's.
 func TestOfficialClientReadsEverything(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "group/hello")
 	repo := s.repo("group/hello")
 	repo.Commit("main", gittest.Regular("README.md", "# Hello\n"), gittest.Regular("data.bin", "\x00\x01\xff"),

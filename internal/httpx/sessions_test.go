@@ -26,6 +26,7 @@ func (s *site) cancelling(header http.Header, id any) {
 }
 
 func TestCancelledStreamIsAborted(t *testing.T) {
+	t.Parallel()
 	s, _ := serveCopy(t, bulky)
 	session, stranger := s.initialize(), s.initialize()
 	response := s.post(session, map[string]any{"jsonrpc": "2.0", "id": "a", "method": "resources/stream",
@@ -57,6 +58,7 @@ func slowTool(began chan<- struct{}) (mcp.Tool, func(context.Context, mcp.CallTo
 }
 
 func TestCancelledToolCallEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	began := make(chan struct{}, 3)
 	s.mcp.AddTool(slowTool(began))
@@ -102,6 +104,7 @@ func TestCancelledToolCallEnds(t *testing.T) {
 // TestModernCancellationEndsNobodysRequest: since 2026-07-28 there are no
 // sessions, so that an id says nothing of whose request is meant.
 func TestModernCancellationEndsNobodysRequest(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	began := make(chan struct{}, 1)
 	s.mcp.AddTool(slowTool(began))
@@ -154,6 +157,7 @@ func TestModernCancellationEndsNobodysRequest(t *testing.T) {
 }
 
 func TestSubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	response := s.modern("subscriptions/listen",
 		map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})

@@ -62,6 +62,7 @@ func tarOf(t *testing.T, content io.Reader) []gittest.TarEntry {
 }
 
 func TestStreamIsTheArchiveOfGit(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	repo := s.repo("repo")
 	commit := repo.Commit("main", gittest.Regular("a", "1"), gittest.Executable("b/run", "2"),
@@ -83,6 +84,7 @@ func TestStreamIsTheArchiveOfGit(t *testing.T) {
 }
 
 func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
+	t.Parallel()
 	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	begin(t, response)
@@ -93,6 +95,7 @@ func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
 }
 
 func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
+	t.Parallel()
 	s := newTarget(t, targetOptions{build: copyBulky(t)})
 	response, err := s.open(t.Context(), s.call(modernVersion, methodStream, map[string]any{"uri": archiveURI}))
 	if err != nil {
@@ -121,6 +124,7 @@ func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
 }
 
 func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
+	t.Parallel()
 	s, repo := serveCopy(t, bulky)
 	id := repo.Git("rev-parse", "main:z")
 	if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
@@ -143,6 +147,7 @@ func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
 }
 
 func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
+	t.Parallel()
 	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	if response.ContentLength != -1 {
@@ -155,6 +160,7 @@ func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
 }
 
 func TestSlowClientIsNotDropped(t *testing.T) {
+	t.Parallel()
 	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	total := int64(0)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestSubscriptionToNothingIsAcknowledgedBeforeItEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	for i := range 200 {
 		response := s.modern("subscriptions/listen",
@@ -40,6 +41,7 @@ func events(response *http.Response) <-chan string {
 }
 
 func TestPushIsNotifiedInBothEras(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	repo := s.repo("repo")
 	repo.Commit("main", gittest.Regular("a", "1"))

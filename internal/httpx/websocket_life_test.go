@@ -78,6 +78,7 @@ func hold(id int) string {
 }
 
 func TestWebSocketRunsSixteenRequestsAtATime(t *testing.T) {
+	t.Parallel()
 	s, started, release := held(t)
 	client := dial(t, s.url)
 	for id := range 20 {
@@ -103,6 +104,7 @@ func TestWebSocketRunsSixteenRequestsAtATime(t *testing.T) {
 }
 
 func TestWebSocketRequestsAreCancelled(t *testing.T) {
+	t.Parallel()
 	s, started, _ := held(t)
 	client := dial(t, s.url)
 	client.send(hold(1))
@@ -127,6 +129,7 @@ func TestWebSocketRequestsAreCancelled(t *testing.T) {
 }
 
 func TestWebSocketDrainWaitsForRequests(t *testing.T) {
+	t.Parallel()
 	s, started, release := held(t)
 	client, embedded := dial(t, s.url), asPrincipal(t, s.server, "") // the listener ends with the drain
 	client.send(hold(1))
@@ -154,6 +157,7 @@ func TestWebSocketDrainWaitsForRequests(t *testing.T) {
 }
 
 func TestWebSocketDrain(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
 	idle, listening := dial(t, s.url), dial(t, s.url)
@@ -188,6 +192,7 @@ func TestWebSocketDrain(t *testing.T) {
 
 // TestWebSocketDrainEnds cuts off a client that does not close its side.
 func TestWebSocketDrainEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	dial(t, s.url) // and never read
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -52,6 +52,7 @@ func settle(t *testing.T, c *cache.Cache, entries int) {
 
 // What a request has open it can send, even if it cannot be opened again.
 func TestArchiveThatCannotBeOpenedAgain(t *testing.T) {
+	t.Parallel()
 	s, c, _, repo := caching(t)
 	want := repo.Archive("--format=tar", "main")
 	found := mustFind(t, s, "repo://repo/archive/main.tar")
@@ -67,6 +68,7 @@ func TestArchiveThatCannotBeOpenedAgain(t *testing.T) {
 
 // The request that a build was begun for may end first.
 func TestBuildOutlivesItsRequest(t *testing.T) {
+	t.Parallel()
 	s, c, _, _ := caching(t)
 	open := func() *Body {
 		body, err := mustFind(t, s, "repo://repo/archive/main.tar.gz").Open(t.Context(), Want{Method: Get})
@@ -96,6 +98,7 @@ func TestBuildOutlivesItsRequest(t *testing.T) {
 
 // Bytes that are not those made before are never passed on unnoticed.
 func TestCacheMustAgreeWithWhatIsRemembered(t *testing.T) {
+	t.Parallel()
 	s, _, _, _ := caching(t)
 	found := mustFind(t, s, "repo://repo/archive/main.tar.gz")
 	first, err := write(t, found, Want{}, io.Discard)
@@ -110,6 +113,7 @@ func TestCacheMustAgreeWithWhatIsRemembered(t *testing.T) {
 
 // What asks for no bytes starts nothing, and neither does what has no cache.
 func TestALookBuildsNothing(t *testing.T) {
+	t.Parallel()
 	s, c, _, _ := caching(t)
 	for _, uri := range []string{"repo://repo/archive/main.tar.zst", "repo://repo/contents/a", "repo://repo/refs"} {
 		for _, method := range []Method{Look, Head} {

@@ -230,7 +230,8 @@ func TestAResumeGetsNoWhole(t *testing.T) {
 	t.Parallel()
 	root, _ := newHello(t)
 	keys := newKeys(t)
-	s, replica := newService(t, root, Options{Links: keys.linking(t)}), newService(t, root, Options{Links: keys.linking(t)})
+	s := newService(t, root, Options{Links: keys.linking(t)})
+	replica := newService(t, root, Options{Links: keys.linking(t)})
 	token := newLink(t, s, "repo://hello/archive/main.tar.gz")
 	_, etag, err := redeem(t, s, token, "", nil)
 	if err != nil {

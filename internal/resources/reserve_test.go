@@ -48,6 +48,7 @@ func reserved(l *limits.Limiter) (memory int64) {
 
 // TestEveryReadIsReserved asks a full server for what has to be read or made.
 func TestEveryReadIsReserved(t *testing.T) {
+	t.Parallel()
 	s, l, _ := limited(t, nil)
 	const file, packed = "repo://repo/contents/noise", "repo://repo/archive/main.tar.gz"
 	wants := []struct {
@@ -91,6 +92,7 @@ func TestEveryReadIsReserved(t *testing.T) {
 // TestWhatIsKnownIsNotRead removes a file's object after a first look. Its bytes are
 // then refused, before the first of them.
 func TestWhatIsKnownIsNotRead(t *testing.T) {
+	t.Parallel()
 	s, l, repo := limited(t, nil)
 	const uri = "repo://repo/contents/a.txt"
 	first, err := mustFind(t, s, uri).Open(t.Context(), Want{Method: Head})
@@ -123,6 +125,7 @@ func TestWhatIsKnownIsNotRead(t *testing.T) {
 // TestAFileCostsWhatItHolds opens a large file that is stored as a delta, whose bytes
 // are not in memory: what was reserved to open it is given back.
 func TestAFileCostsWhatItHolds(t *testing.T) {
+	t.Parallel()
 	s, l, repo := limited(t, nil)
 	commits := []string{repo.Git("rev-parse", "main")}
 	commits = append(commits, repo.Commit("main", gittest.Regular("noise", gittest.Noise(4<<20)+"longer")))
@@ -154,6 +157,7 @@ func TestAFileCostsWhatItHolds(t *testing.T) {
 // larger than the window of the cache: the second joins the build of the first, and one
 // reservation lasts as long as that.
 func TestABuildIsReservedWhicheverRequestBeginsIt(t *testing.T) {
+	t.Parallel()
 	archives := cache.New(cache.Options{})
 	s, l, _ := limited(t, archives)
 	var bodies []*Body

@@ -56,6 +56,7 @@ func siblings(t *testing.T, options repos.Options) (catalogue *repos.Catalogue, 
 }
 
 func TestSiblingsServeWhatTheirRepositoriesServe(t *testing.T) {
+	t.Parallel()
 	for _, unreachable := range []bool{false, true} {
 		catalogue, commits := siblings(t, repos.Options{AllowUnreachable: unreachable})
 		main, err := catalogue.Get("group/main")
@@ -105,6 +106,7 @@ func TestSiblingsServeWhatTheirRepositoriesServe(t *testing.T) {
 }
 
 func TestArchivesHaveTheirSubmodules(t *testing.T) {
+	t.Parallel()
 	catalogue, commits := siblings(t, repos.Options{})
 	engine, err := sharedEngine()
 	if err != nil {
