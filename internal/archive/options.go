@@ -42,7 +42,17 @@ type Options struct {
 	// Submodules requires Siblings for [SubmodulesContent]. Neither it nor LFSContent can be
 	// combined with a Base.
 	Submodules Submodules
-	Limits     Limits
+	// Objects are those of a checkout's pack.
+	Objects Objects
+	// Depth is the number of commits in a checkout, from its own on, as of git clone --depth; "" is 1.
+	Depth string
+	// Ref is the branch or tag that a checkout is of, by its full name, and after "HEAD:" if it is the
+	// branch to which the repository's HEAD leads. Without one, the checkout's HEAD is detached.
+	Ref string
+	// Origin is the URL that a checkout's remote has, or [OriginNone]. PushURL is where changes go, if
+	// that is another place.
+	Origin, PushURL string
+	Limits          Limits
 	// Siblings opens the repositories of submodules. It has no textual form.
 	Siblings Siblings
 }
@@ -69,8 +79,8 @@ var parameters = []parameter{
 		func(o *Options) *string { return &o.Strip }),
 	single("profile",
 		"archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored; worktree: the "+
-			"complete tree as git checkout writes it",
-		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull, ProfileWorktree),
+			"complete tree as git checkout writes it; checkout: that with a .git, a clone that git status finds clean",
+		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull, ProfileWorktree, ProfileCheckout),
 	single("base", "write only the differences from this revision, with a list of deleted paths",
 		func(o *Options) *string { return &o.Base }),
 	single("delta",
@@ -87,6 +97,18 @@ var parameters = []parameter{
 		"content: fill the folders of submodules whose repository is served here too; omit: leave them empty, as git "+
 			"archive",
 		func(o *Options) *Submodules { return &o.Submodules }, SubmodulesOmit, SubmodulesContent),
+	single("objects",
+		"all: a checkout has all objects of its commits; blobless: git fetches files from the origin when it needs "+
+			"them; converted: only files that attributes or LFS change, for clients that pack the others themselves",
+		func(o *Options) *Objects { return &o.Objects }, ObjectsAll, ObjectsBlobless, ObjectsConverted),
+	single("depth", "number of commits in a checkout, as of git clone --depth; 1 by default",
+		func(o *Options) *string { return &o.Depth }),
+	single("ref", "branch or tag that a checkout is of, by its full name; by default that of the revision",
+		func(o *Options) *string { return &o.Ref }),
+	single("origin", "URL from which a checkout fetches; none: it has no remote",
+		func(o *Options) *string { return &o.Origin }),
+	single("pushurl", "URL to which a checkout pushes, if that is another one",
+		func(o *Options) *string { return &o.PushURL }),
 }
 
 // repeated returns an option that may be given several times.
@@ -205,6 +227,11 @@ func canonicalSet(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// ref returns the name of a checkout's branch or tag, and whether the branch is the default one.
+func (o Options) ref() (name string, isDefault bool) {
+	return strings.TrimPrefix(o.Ref, "HEAD:"), strings.HasPrefix(o.Ref, "HEAD:")
 }
 
 // takesOutside reports whether content from outside of the commit may be included.
