@@ -9,6 +9,9 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/archive/tar"
@@ -27,6 +30,68 @@ type clone struct {
 	commits []git.ID // the commit, and its ancestors up to the depth
 	cut     []git.ID // those whose parents are left out
 	mtime   uint32   // of the files, in seconds
+}
+
+// Refs finds the refs that revisions name.
+type Refs interface {
+	ResolveTreeish(ctx context.Context, revision string) (git.Treeish, error)
+	NamedRef(revision string) (git.Ref, error)
+	DefaultBranch() (string, error)
+}
+
+var _ Refs = (*git.Snapshot)(nil)
+
+// Resolve finds what an archive is made of. The options of a checkout get the branch or the tag that
+// the revision names; the id of the result is then that of an annotated tag.
+func Resolve(ctx context.Context, refs Refs, revision string, options Options) (git.Treeish, Options, error) {
+	if options.Profile != ProfileCheckout {
+		head, err := refs.ResolveTreeish(ctx, revision)
+		return head, options, err
+	}
+	if options.Ref == "" {
+		var err error
+		if options.Ref, revision, err = checkoutRef(refs, revision); err != nil {
+			return git.Treeish{}, options, err
+		}
+	}
+	head, err := refs.ResolveTreeish(ctx, revision)
+	name, _ := options.ref()
+	if id, invalid := git.ParseID(revision); err == nil && invalid == nil && strings.HasPrefix(name, "refs/tags/") {
+		head.ID, head.Revision = id, revision
+	}
+	return head, options, err
+}
+
+// checkoutRef returns the option for the ref that a revision names, and the object that it holds;
+// for other revisions no option.
+func checkoutRef(refs Refs, revision string) (option, object string, err error) {
+	ref, err := refs.NamedRef(revision)
+	if errors.Is(err, git.ErrNotFound) {
+		return "", revision, nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if ref.Branch() == "" && ref.Tag() == "" || checkRef(ref.Name) != nil {
+		return "", ref.Target.String(), nil
+	}
+	branch, err := refs.DefaultBranch()
+	if err == nil && branch != "" && branch == ref.Branch() {
+		return defaultRef + ref.Name, ref.Target.String(), nil
+	}
+	return ref.Name, ref.Target.String(), err
+}
+
+// defaultRef precedes the name of the default branch in [Options.Ref].
+const defaultRef = "HEAD:"
+
+// checkRef refuses what is no name of a branch or tag.
+func checkRef(name string) error {
+	ref := plumbing.ReferenceName(name)
+	if !ref.IsBranch() && !ref.IsTag() || ref.Validate() != nil {
+		return fmt.Errorf("%w \"ref\": %q is no name of a branch or tag, such as refs/heads/main", ErrOption, name)
+	}
+	return nil
 }
 
 // planClone finds the commits of a checkout.
@@ -368,6 +433,12 @@ func (p *Plan) writeRefs(m *memberWriter) error {
 		{"description", []byte("Unnamed repository; edit this file 'description' to name the repository.\n")},
 		{"HEAD", ref.Head()},
 	}
+	if head := ref.RemoteHead(); head != nil && remote.URL != "" {
+		if err := errors.Join(m.folder("refs/remotes/"), m.folder("refs/remotes/origin/")); err != nil {
+			return err
+		}
+		files = append(files, gitFile{"refs/remotes/origin/HEAD", head})
+	}
 	for _, f := range files {
 		if len(f.content) == 0 {
 			continue
@@ -386,4 +457,48 @@ func (o Options) depth() int {
 	}
 	n, _ := strconv.Atoi(o.Depth) // Check has refused others
 	return n
+}
+
+// checkCheckout returns [ErrOption] for options that a checkout does not have, and for those that
+// only a checkout has.
+func (o Options) checkCheckout() error {
+	if o.Profile != ProfileCheckout {
+		for _, p := range parameters {
+			if p.ofCheckout && len(p.get(o)) > 0 {
+				return fmt.Errorf("%w %q goes with \"profile\"=\"checkout\" only", ErrOption, p.name)
+			}
+		}
+		return nil
+	}
+	for _, refused := range []struct {
+		given bool
+		what  string
+	}{
+		{o.Format == Zip, `"format": a zip keeps no time by which git knows a file; take a tar`},
+		{len(o.Paths)+len(o.Exclude) > 0 || o.Strip != "", `"profile": a part of a tree is no checkout; leave "path", ` +
+			`"exclude" and "strip" out`},
+		{o.Prefix != "" && !strings.HasSuffix(o.Prefix, "/"), `"prefix" of a checkout is a folder; end it with /`},
+		{o.Submodules == SubmodulesContent, `"submodules": their folders in a checkout are empty, until git submodule ` +
+			`update fills them`},
+		{o.Depth != "" && (o.depth() < 1 || strconv.Itoa(o.depth()) != o.Depth), `"depth" is a number from 1 to 2147483647`},
+	} {
+		if refused.given {
+			return fmt.Errorf("%w %s", ErrOption, refused.what)
+		}
+	}
+	if o.Ref != "" {
+		name, isDefault := o.ref()
+		if err := checkRef(name); err != nil || isDefault && !strings.HasPrefix(name, "refs/heads/") {
+			return err
+		}
+	}
+	for _, remote := range []struct{ name, url string }{{"origin", o.Origin}, {"pushurl", o.PushURL}} {
+		if remote.url == "" || remote.url == OriginNone {
+			continue
+		}
+		if err := checkout.CheckURL(remote.url); err != nil {
+			return fmt.Errorf("%w %q %w", ErrOption, remote.name, err)
+		}
+	}
+	return nil
 }

@@ -45,9 +45,9 @@ func TestCheckoutsAreCleanClones(t *testing.T) {
 		repo := gittest.New(t)
 		repo.Commit("main", gittest.Regular("before", "1"))
 		commit := repo.Commit("main", files...)
-		for _, objects := range []archive.Objects{archive.ObjectsAll} {
+		for _, objects := range []archive.Objects{archive.ObjectsAll, archive.ObjectsBlobless} {
 			p := plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileCheckout,
-				Objects: objects, Ref: "HEAD:refs/heads/main", Origin: repo.Dir})
+				Objects: objects, Ref: "HEAD:refs/heads/main", Origin: "https://git.example/a.git"})
 			clone := extract(t, write(t, p))
 			if got := clone.Git("rev-parse", "HEAD"); got != commit {
 				t.Errorf("%s: HEAD is %s, want %s", name, got, commit)

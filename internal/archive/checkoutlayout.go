@@ -99,7 +99,7 @@ func (c *checkoutLayout) appendContent(r *run, out []byte, e tree.Entry, content
 			return out, tree.Damaged(err)
 		}
 		r.packed.content = stored
-		if c.plan.options.Objects == ObjectsAll || !bytes.Equal(stored, content) {
+		if c.plan.options.Objects != ObjectsConverted || !bytes.Equal(stored, content) {
 			if err := c.packObject(r, e, checkout.Blob, stored); err != nil {
 				return out, err
 			}

@@ -84,15 +84,6 @@ func (r Ref) fetch() string {
 	}
 }
 
-// Remote is where a checkout comes from. The zero value is none.
-type Remote struct {
-	URL string
-	// PushURL is where changes go, if that is another place.
-	PushURL string
-	// Promises says that git fetches missing files from there (git-clone(1), --filter=blob:none).
-	Promises bool
-}
-
 // Config returns the content of config. Under it git believes an index whose entries have only
 // sizes, and times in whole seconds.
 func Config(ref Ref, remote Remote) ([]byte, error) {
