@@ -2,8 +2,6 @@ package archive
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -172,15 +170,6 @@ func (p *Plan) Memory() int64 {
 		memory += checkoutMemory + p.objects*checkout.ObjectMemory
 	}
 	return memory
-}
-
-// packName returns 40 digits that name the content of the pack.
-func (p *Plan) packName() string {
-	sum := sha1.New()
-	o := p.options
-	// Strings cannot fail to be encoded, nor a hash to be written to.
-	_ = json.NewEncoder(sum).Encode([]any{CheckoutVersion, p.head.ID.String(), o.Objects, o.depth(), o.LFS, o.Base})
-	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
 // depth returns the number of commits from the head on.

@@ -258,7 +258,7 @@ func (c *checkoutLayout) closing(l *pipeline) error {
 	}
 	folder := checkout.Folder{
 		Ref: p.clone.ref, Remote: p.clone.remote, Cut: p.clone.history.Cut,
-		Pack: c.pack, PackName: p.packName(), Index: c.index,
+		Pack: c.pack, Index: c.index,
 	}
 	if err := folder.Write(&checkout.Members{
 		W: l, Format: tar.Format{MTime: uint64(p.clone.mtime) + 1}, Root: p.options.Prefix + ".git/", ID: p.head.ID,

@@ -13,12 +13,11 @@ const description = "Unnamed repository; edit this file 'description' to name th
 
 // Folder is the folder .git of a checkout.
 type Folder struct {
-	Ref      Ref
-	Remote   Remote
-	Cut      []git.ID // see [History]
-	Pack     *Pack
-	PackName string // 40 digits that name the content
-	Index    *Index
+	Ref    Ref
+	Remote Remote
+	Cut    []git.ID // see [History]
+	Pack   *Pack
+	Index  *Index
 }
 
 // Members writes the folder as members of a tar.
@@ -37,16 +36,19 @@ type Members struct {
 
 // Write writes the members. The last one is the index: without it an archive never looks complete.
 func (f *Folder) Write(m *Members) error {
+	config, err := configuration(f.Ref, f.Remote)
+	if err != nil {
+		return err
+	}
+	if err := f.Pack.Seal(); err != nil {
+		return err
+	}
 	for _, path := range []string{
 		"", "info/", "objects/", "objects/info/", "objects/pack/", "refs/", "refs/heads/", "refs/tags/",
 	} {
 		m.folder(path)
 	}
 	f.writePack(m)
-	config, err := configuration(f.Ref, f.Remote)
-	if err != nil {
-		return err
-	}
 	m.file("packed-refs", f.Ref.packed(f.Remote.URL != ""))
 	if len(f.Cut) > 0 {
 		m.file("shallow", shallow(f.Cut))
@@ -64,7 +66,7 @@ func (f *Folder) Write(m *Members) error {
 }
 
 func (f *Folder) writePack(m *Members) {
-	name := "objects/pack/pack-" + f.PackName
+	name := "objects/pack/" + f.Pack.Name()
 	m.stream(name+".pack", f.Pack.Size(), func(w io.Writer) (int64, error) {
 		err := m.Store(true)
 		var n int64

@@ -3,6 +3,7 @@ package checkout
 import (
 	"crypto/sha1"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"slices"
 
@@ -57,18 +58,34 @@ func (p *Pack) Add(objects ...Object) { p.objects = append(p.objects, objects...
 // Size returns the length of the pack.
 func (p *Pack) Size() int64 { return packHeaderBytes + p.entries.Size() + sumBytes }
 
-// WriteTo writes the pack (gitformat-pack(5), "pack-*.pack files have the following format").
+// header returns the beginning of the pack.
+func (p *Pack) header() []byte {
+	return binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(p.objects)))
+}
+
+// Seal computes the checksum of the pack, to which nothing can be added afterwards. That is the SHA-1
+// of all before it, which begins with the number of objects.
+func (p *Pack) Seal() error {
+	sum := sha1.New()
+	sum.Write(p.header())
+	_, err := p.entries.WriteTo(sum)
+	sum.Sum(p.sum[:0])
+	return err
+}
+
+// Name returns the name of the sealed pack in its folder, without a suffix: its checksum, which
+// go-git compares.
+func (p *Pack) Name() string { return fmt.Sprintf("pack-%x", p.sum) }
+
+// WriteTo writes the sealed pack (gitformat-pack(5), "pack-*.pack files have the following format").
 func (p *Pack) WriteTo(w io.Writer) (int64, error) {
-	out := &hashWriter{w, sha1.New()}
-	header := binary.BigEndian.AppendUint32([]byte("PACK"), 2)
-	if _, err := out.Write(binary.BigEndian.AppendUint32(header, uint32(len(p.objects)))); err != nil {
+	if _, err := w.Write(p.header()); err != nil {
 		return 0, err
 	}
-	if _, err := p.entries.WriteTo(out); err != nil {
+	if _, err := p.entries.WriteTo(w); err != nil {
 		return 0, err
 	}
-	var err error
-	p.sum, err = out.end()
+	_, err := w.Write(p.sum[:])
 	return p.Size(), err
 }
 

@@ -20,7 +20,7 @@ func (p *Pack) IndexSize() int64 {
 }
 
 // writeIndex writes version 2 of the pack's index (gitformat-pack(5), "Version 2 pack-*.idx
-// files"), after [Pack.WriteTo].
+// files") of the sealed pack.
 func (p *Pack) writeIndex(w io.Writer) (int64, error) {
 	out := &tableWriter{hashWriter: hashWriter{w, sha1.New()}}
 	out.bytes([]byte("\xfftOc"))
@@ -69,7 +69,7 @@ func (p *Pack) writeOffsets(out *tableWriter) {
 func (p *Pack) ReverseSize() int64 { return 12 + 4*int64(len(p.objects)) + 2*sumBytes }
 
 // writeReverse writes the pack's reverse index (gitformat-pack(5), "pack-*.rev files have the
-// format"), after [Pack.WriteTo].
+// format") of the sealed pack.
 func (p *Pack) writeReverse(w io.Writer) (int64, error) {
 	out := &tableWriter{hashWriter: hashWriter{w, sha1.New()}}
 	out.bytes([]byte("RIDX"))
