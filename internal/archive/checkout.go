@@ -84,7 +84,7 @@ const defaultRef = "HEAD:"
 func checkRef(name string, isDefault bool) error {
 	ref := plumbing.ReferenceName(name)
 	if !ref.IsBranch() && (isDefault || !ref.IsTag()) || ref.Validate() != nil {
-		return fmt.Errorf("%w \"ref\": %q is no name of a branch or tag, such as refs/heads/main", ErrOption, name)
+		return fmt.Errorf("%w \"refname\": %q is no name of a branch or tag, such as refs/heads/main", ErrOption, name)
 	}
 	return nil
 }

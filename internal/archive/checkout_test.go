@@ -376,7 +376,7 @@ func TestManifestsOfCheckoutsListTheFiles(t *testing.T) {
 	t.Parallel()
 	repo := history(t)
 	m := readManifest(t, write(t, checkoutPlan(t, repo, "main", archive.Options{Format: archive.Manifest})))
-	if len(m.Entries) != 3 || m.Origin != origin || m.Ref != "HEAD:refs/heads/main" {
+	if len(m.Entries) != 3 || m.Origin != origin || m.RefName != "HEAD:refs/heads/main" {
 		t.Errorf("the manifest is %+v", m)
 	}
 	p := checkoutPlan(t, repo, "main", archive.Options{})
