@@ -41,13 +41,13 @@ var programOptions = []string{"delta", "objects", "depth", "refname", "origin", 
 var optionHints = map[string]string{
 	"path":       "Git pathspecs to take.",
 	"exclude":    "Git pathspecs to leave out.",
-	"prefix":     "Put before every path, such as hello/.",
+	"prefix":     "Put before every path, like hello/.",
 	"strip":      "Take only this folder, without its name.",
 	"profile":    "archive: as git archive; full: as stored; worktree: checked out; checkout: cloned.",
 	"base":       "Only what differs from this revision.",
 	"fallback":   "full: everything if a difference is not possible.",
 	"lfs":        "content: fill in git-lfs files; pointers: leave them.",
-	"submodules": "content: fill in submodules served here; omit: leave them empty.",
+	"submodules": "content: fill in submodules served here; omit: leave empty.",
 }
 
 // define adds the options from the table of archives.
