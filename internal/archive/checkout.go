@@ -237,7 +237,7 @@ func (o Options) checkCheckout() error {
 	if o.Profile != ProfileCheckout {
 		for _, p := range parameters {
 			if p.ofCheckout && len(p.get(o)) > 0 {
-				return fmt.Errorf("%w %q goes with \"profile\"=\"checkout\" only", ErrOption, p.name)
+				return fmt.Errorf("%w %q goes with profile=checkout only", ErrOption, p.name)
 			}
 		}
 		return nil
