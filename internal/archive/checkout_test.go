@@ -256,6 +256,12 @@ func history(t *testing.T) *gittest.Repo {
 	return repo
 }
 
+// cutOf are the commits that a repository has without their parents.
+func cutOf(repo *gittest.Repo) []string {
+	list, _ := os.ReadFile(filepath.Join(repo.Dir, ".git/shallow")) // none without the file
+	return slices.Sorted(slices.Values(strings.Fields(string(list))))
+}
+
 // Refs, cut commits, upstreams and HEAD are those of git clone --depth --branch.
 func TestCheckoutsOfRefsAreThoseOfClone(t *testing.T) {
 	gittest.Long(t)
@@ -277,10 +283,8 @@ func TestCheckoutsOfRefsAreThoseOfClone(t *testing.T) {
 				cloned.Git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
 			}
 			compareClone(t, what, checkout, cloned)
-			got, _ := os.ReadFile(filepath.Join(checkout.Dir, ".git/shallow"))
-			want, _ := os.ReadFile(filepath.Join(cloned.Dir, ".git/shallow"))
-			if gotList, wantList := strings.Fields(string(got)), slices.Sorted(slices.Values(strings.Fields(string(want)))); !slices.Equal(gotList, wantList) {
-				t.Errorf("%s: %q are cut, and %q in the clone", what, gotList, wantList)
+			if got, want := cutOf(checkout), cutOf(cloned); !slices.Equal(got, want) {
+				t.Errorf("%s: %q are cut, and %q in the clone", what, got, want)
 			}
 			compared++
 		}
