@@ -308,7 +308,7 @@ func TestOptionsOfCheckoutsAreChecked(t *testing.T) {
 		{Origin: "ssh://git:secret@git.example/a"}, {Origin: "https://git.example/a\n[core]"}, {Origin: "ssh://-oProxyCommand=x/a"},
 		{Origin: "-oProxyCommand=x:a"}, {Origin: "C:/a"}, {Origin: "https:///a"}, {PushURL: "file:///a"},
 		{Origin: "https://git.example/" + strings.Repeat("a", 1024)}, {Origin: "ssh://-x@git.example/a"},
-		{Origin: "javascript:alert(1)\x7f"},
+		{Origin: "javascript:alert(1)\x7f"}, {Objects: archive.ObjectsBlobless, Origin: archive.OriginNone},
 	} {
 		if _, err := tryCheckout(t, repo, "main", options); !errors.Is(err, archive.ErrOption) {
 			t.Errorf("%+v: %v, want %v", options, err, archive.ErrOption)
