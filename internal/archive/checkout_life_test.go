@@ -479,7 +479,9 @@ func TestDamageEndsCheckouts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		repo.WriteFile(name, append(bytes.Clone(content[:len(content)-1]), ^content[len(content)-1]))
+		damaged := bytes.Clone(content)
+		damaged[len(damaged)/2] ^= 0x55
+		repo.WriteFile(name, damaged)
 		p, err := tryCheckout(t, repo, revision, options)
 		var out bytes.Buffer
 		if err == nil {
