@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"client":                {"client/internal/retry", "internal/mcp/binary"},
 	"client/checkout":       {"client", "client/internal/retry", "client/unpack", "internal/base/swap"},
 	"client/internal/retry": {},
-	"client/unpack":         {"internal/base/swap"},
+	"client/unpack":         {"internal/base/filenames", "internal/base/swap"},
 
 	"internal/commands/cli":         {"internal/git/quoting", "internal/tools/spelling"},
 	"internal/commands/credentials": {},
@@ -112,13 +112,17 @@ var arrows = map[string][]string{
 	"internal/search/pattern":  {},
 
 	"internal/archive": {
-		"internal/access", "internal/archive/attributes", "internal/archive/compress/gzip",
+		"internal/access", "internal/archive/attributes", "internal/archive/checkout", "internal/archive/compress/gzip",
 		"internal/archive/compress/xz", "internal/archive/compress/zstd", "internal/archive/content",
 		"internal/archive/delta", "internal/archive/pathspec", "internal/archive/tar", "internal/archive/tree",
-		"internal/archive/zip", "internal/base/lru", "internal/base/span", "internal/base/workers",
+		"internal/archive/zip", "internal/base/lru", "internal/base/span", "internal/base/spill", "internal/base/workers",
 		"internal/git", "internal/git/lfs", "internal/git/pretty",
 	},
-	"internal/archive/attributes":            {"internal/git/quoting", "internal/git/wildmatch"},
+	"internal/archive/attributes": {"internal/git/quoting", "internal/git/wildmatch"},
+	"internal/archive/checkout": {
+		"internal/archive/compress/gzip", "internal/archive/tar", "internal/archive/tree", "internal/base/spill",
+		"internal/base/workers", "internal/git",
+	},
 	"internal/archive/compress/blocks":       {"internal/access", "internal/base/workers"},
 	"internal/archive/compress/compresstest": {"internal/base/panics", "internal/base/workers"},
 	"internal/archive/compress/gzip":         {"internal/archive/compress/blocks", "internal/base/workers"},
@@ -133,8 +137,8 @@ var arrows = map[string][]string{
 	"internal/archive/pathspec": {"internal/git/wildmatch"},
 	"internal/archive/tar":      {"internal/git"},
 	"internal/archive/tree": {
-		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/git",
-		"internal/git/pretty",
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec",
+		"internal/base/filenames", "internal/git", "internal/git/pretty",
 	},
 	"internal/archive/zip": {"internal/archive/compress/gzip", "internal/base/workers"},
 
@@ -183,7 +187,7 @@ var arrows = map[string][]string{
 	"internal/git/message": {},
 	"internal/git/newest":  {},
 	"internal/git/objects": {
-		"internal/git/gitconfig", "internal/git/objects/files", "internal/git/objects/loose",
+		"internal/base/spill", "internal/git/gitconfig", "internal/git/objects/files", "internal/git/objects/loose",
 		"internal/git/objects/object", "internal/git/objects/pack",
 	},
 	"internal/git/objects/files": {"internal/git/objects/object"},
@@ -192,8 +196,8 @@ var arrows = map[string][]string{
 	},
 	"internal/git/objects/object": {"internal/base/lru", "internal/base/panics", "internal/git/inflate"},
 	"internal/git/objects/pack": {
-		"internal/base/lru", "internal/base/panics", "internal/git/inflate", "internal/git/objects/files",
-		"internal/git/objects/object",
+		"internal/base/lru", "internal/base/panics", "internal/base/spill", "internal/git/inflate",
+		"internal/git/objects/files", "internal/git/objects/object",
 	},
 	"internal/git/objects/packtest": {"internal/git/objects/object", "internal/gittest"},
 	"internal/git/pretty": {
@@ -207,6 +211,7 @@ var arrows = map[string][]string{
 
 	"internal/gittest": {},
 
+	"internal/base/filenames":             {},
 	"internal/base/loopback":              {},
 	"internal/base/lru":                   {},
 	"internal/base/operatorfile":          {},
@@ -214,6 +219,7 @@ var arrows = map[string][]string{
 	"internal/base/panics":                {},
 	"internal/base/processes":             {},
 	"internal/base/span":                  {},
+	"internal/base/spill":                 {},
 	"internal/base/swap":                  {},
 	"internal/base/ticks":                 {},
 	"internal/base/weborigin":             {},
@@ -277,7 +283,7 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
-	"github.com/go-git":           {"internal/git", "internal/httpx", "bench"},
+	"github.com/go-git":           {"internal/git", "internal/archive", "internal/archive/checkout", "internal/httpx", "bench"},
 	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
 	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
