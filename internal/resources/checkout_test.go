@@ -128,7 +128,7 @@ func TestTemplatesOfOriginsAreChecked(t *testing.T) {
 // and through a link.
 func TestCheckoutsAreFoundAgain(t *testing.T) {
 	t.Parallel()
-	s, c, repo := caching(t)
+	s, c, _, repo := caching(t)
 	repo.Git("tag", "-a", "-m", "one", "v1.0", "main")
 	s.options.Links = linking(t)
 	for i, revision := range []string{"HEAD", "main", "refs/heads/main", "v1.0", repo.Git("rev-parse", "main"), "main~0"} {

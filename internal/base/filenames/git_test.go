@@ -1,17 +1,19 @@
-package git_test
+package filenames_test
 
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/base/filenames"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// The real git refuses to add exactly these names to an index.
-func TestIsDotGitAgreesWithGit(t *testing.T) {
+// Every name that the real git refuses to add to an index, since some system takes it for .git, is refused. Git looks at
+// the parts between backslashes by itself.
+func TestNamesThatGitRefusesStandForGit(t *testing.T) {
 	t.Parallel()
 	repo := gittest.At(t, t.TempDir()+"/r.git")
 	repo.Commit("main", gittest.Regular("a", "1"))
@@ -24,11 +26,12 @@ func TestIsDotGitAgreesWithGit(t *testing.T) {
 					"--cacheinfo", "100644,"+blob+","+name+"/f")
 				add.Env = append(gittest.Env(), "GIT_INDEX_FILE="+filepath.Join(t.TempDir(), "index"))
 				err := add.Run()
-				if got := git.IsDotGit(name); got != (err != nil) {
-					t.Errorf("%q: %t, git says %v", name, got, err)
+				if err == nil {
+					continue
 				}
-				if err != nil {
-					refused++
+				refused++
+				if !slices.ContainsFunc(strings.Split(name, `\`), filenames.StandsForGit) {
+					t.Errorf("%q does not stand for .git, and git refuses it: %v", name, err)
 				}
 			}
 		}
