@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/archive/delta"
 	"github.com/repomcp/repomcp/internal/archive/tree"
 )
@@ -20,6 +21,10 @@ type (
 	// FullNeededError means that only the full archive is possible.
 	FullNeededError = delta.FullNeededError
 )
+
+// SharedURL returns the URL of a remote without credentials; ok is false if it is of use on one
+// machine only.
+func SharedURL(remote string) (shared string, ok bool) { return checkout.SharedURL(remote) }
 
 // ErrLimit means that an archive exceeds [Limits].
 var ErrLimit = tree.ErrLimit

@@ -13,7 +13,7 @@ type layout interface {
 	// opening appends the part before the first entry.
 	opening(out []byte, p *Plan) ([]byte, error)
 	// beforeWrite is called before a run's bytes are written.
-	beforeWrite(r *run)
+	beforeWrite(r *run) error
 	// closing writes the part after the last entry.
 	closing(l *pipeline) error
 }
@@ -46,5 +46,7 @@ type describer interface {
 var (
 	_ framing   = tarLayout{}
 	_ framing   = (*zipLayout)(nil)
+	_ framing   = (*checkoutLayout)(nil)
+	_ framing   = packLayout{}
 	_ describer = (*manifestLayout)(nil)
 )

@@ -23,6 +23,7 @@ type Plan struct {
 	changes   *delta.Changes // nil: all entries
 	patching  *patching      // nil: modified files are sent whole
 	manifest  []byte         // content of a delta's first member
+	clone     *clone         // nil: no checkout
 
 	descriptions *pretty.Descriptions // filled by the first pass over the entries
 }
@@ -37,6 +38,9 @@ func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, opti
 	options = options.Canonical()
 	options.Limits = options.Limits.WithDefaults()
 	p := &Plan{engine: e, source: source, head: head, options: options, descriptions: new(pretty.Descriptions)}
+	if err := p.planClone(ctx); err != nil {
+		return nil, err
+	}
 	if err := p.selectEntries(ctx); err != nil {
 		return nil, err
 	}
@@ -108,15 +112,22 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	case Manifest:
 		return p.writeManifest(ctx, w)
 	case Tar:
-		return p.write(ctx, w, p.tarLayout())
+		return p.writeTar(ctx, w)
 	}
 	zw := p.engine.codecs[p.options.Format].open(ctx, w)
 	// Only Close completes the stream: a broken stream never looks complete.
 	defer zw.Abort()
-	if err := p.write(ctx, zw, p.tarLayout()); err != nil {
+	if err := p.writeTar(ctx, zw); err != nil {
 		return err
 	}
 	return zw.Close()
+}
+
+func (p *Plan) writeTar(ctx context.Context, w io.Writer) error {
+	if p.clone != nil {
+		return p.writeCheckout(ctx, w)
+	}
+	return p.write(ctx, w, p.tarLayout())
 }
 
 func (p *Plan) write(ctx context.Context, w io.Writer, layout layout) error {

@@ -39,13 +39,13 @@ func (s *Service) planArchive(
 	ctx context.Context, snapshot *git.Snapshot, r Resource, siblings archive.Siblings,
 ) (*Found, error) {
 	resolved := AccountOf(ctx).Stage("resolve")
-	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
+	head, options, err := archive.Resolve(ctx, snapshot, r.Revision, r.Options)
 	resolved()
 	if err != nil {
 		return nil, err
 	}
 	defer AccountOf(ctx).Stage("plan")()
-	options := r.Options
+	s.setOrigin(ctx, snapshot, r.Repository, &options)
 	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
 	if options.Base != "" { // both trees are read
 		grant, err := s.options.Limits.Call(ctx, r.Repository, compareMemory)
@@ -68,7 +68,8 @@ func (s *Service) planArchive(
 	found.FileName = archiveName(asked, head.ID.String())
 	// If the base differs from the one that was asked for, it was a name's base at this moment, or
 	// none because that commit is not served.
-	found.Immutable = asked.Revision == r.Revision && asked.Options.Base == r.Options.Base && !validator.Weak
+	found.Immutable = asked.Revision == r.Revision && asked.Options.Base == r.Options.Base &&
+		asked.Options.Ref == r.Options.Ref && asked.Options.Origin == r.Options.Origin && !validator.Weak
 	found.Weak, found.Modified = validator.Weak, head.When
 	found.Meta = map[string]any{metaID: head.ID.String()}
 	if !head.Commit.IsZero() {
@@ -77,6 +78,19 @@ func (s *Service) planArchive(
 	}
 	s.connectArchive(ctx, found, &packed{s.options.Limits, r.Options.Format, plan, plan.WriteTo})
 	return found, s.noteEncodings(ctx, found, plan)
+}
+
+// setOrigin sets the origin of a checkout, if it is not given.
+func (s *Service) setOrigin(ctx context.Context, snapshot *git.Snapshot, repository string, options *archive.Options) {
+	if options.Profile != archive.ProfileCheckout || options.Origin != "" {
+		return
+	}
+	options.Origin = archive.OriginNone
+	if own := snapshot.Configured("remote.origin.url"); len(own) > 0 {
+		if shared, ok := archive.SharedURL(own[len(own)-1]); ok {
+			options.Origin = shared
+		}
+	}
 }
 
 // noteEncodings reports unknown encodings to the client and, once, to the operator.
