@@ -182,7 +182,7 @@ var arrows = map[string][]string{
 	"internal/git/message": {},
 	"internal/git/newest":  {},
 	"internal/git/objects": {
-		"internal/git/gitconfig", "internal/git/objects/files", "internal/git/objects/loose",
+		"internal/base/spill", "internal/git/gitconfig", "internal/git/objects/files", "internal/git/objects/loose",
 		"internal/git/objects/object", "internal/git/objects/pack",
 	},
 	"internal/git/objects/files": {"internal/git/objects/object"},
@@ -191,8 +191,8 @@ var arrows = map[string][]string{
 	},
 	"internal/git/objects/object": {"internal/base/lru", "internal/base/panics", "internal/git/inflate"},
 	"internal/git/objects/pack": {
-		"internal/base/lru", "internal/base/panics", "internal/git/inflate", "internal/git/objects/files",
-		"internal/git/objects/object",
+		"internal/base/lru", "internal/base/panics", "internal/base/spill", "internal/git/inflate",
+		"internal/git/objects/files", "internal/git/objects/object",
 	},
 	"internal/git/objects/packtest": {"internal/git/objects/object", "internal/gittest"},
 	"internal/git/pretty": {

@@ -394,8 +394,11 @@ func (p *Plan) writeGitFolder(m *memberWriter, c *checkoutLayout) error {
 	}
 	name := p.packName()
 	if err := m.stream(name+".pack", c.pack.Size(), func(w io.Writer) error {
-		_, err := c.pack.WriteTo(w)
-		return err
+		err := c.store(true)
+		if err == nil {
+			_, err = c.pack.WriteTo(w)
+		}
+		return errors.Join(err, c.store(false))
 	}); err != nil {
 		return err
 	}

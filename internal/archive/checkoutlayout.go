@@ -22,10 +22,11 @@ type checkoutLayout struct {
 	pack      *checkout.Pack
 	index     *checkout.Index
 	packing   *packingWalk
+	store     func(bool) error // says whether the following bytes are compressed already
 }
 
 // writeCheckout writes the tar of a checkout.
-func (p *Plan) writeCheckout(ctx context.Context, w io.Writer) error {
+func (p *Plan) writeCheckout(ctx context.Context, w io.Writer, store func(bool) error) error {
 	from, err := p.start(ctx)
 	if err != nil {
 		return err
@@ -35,6 +36,7 @@ func (p *Plan) writeCheckout(ctx context.Context, w io.Writer) error {
 	c := &checkoutLayout{
 		tarLayout: tarLayout{tar.Format{MTime: uint64(p.clone.mtime)}}, plan: p, encoder: p.engine.packs,
 		pack: checkout.NewPack(p.engine.space), index: checkout.NewIndex(p.engine.space, p.head.Tree), packing: files,
+		store: store,
 	}
 	defer c.pack.Close()
 	defer c.index.Close()

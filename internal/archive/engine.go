@@ -54,6 +54,8 @@ type codec struct {
 // compressor is a stream that only Close completes.
 type compressor interface {
 	io.WriteCloser
+	// Store says whether the following input is compressed already.
+	Store(stored bool) error
 	Abort()
 }
 

@@ -112,20 +112,21 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	case Manifest:
 		return p.writeManifest(ctx, w)
 	case Tar:
-		return p.writeTar(ctx, w)
+		return p.writeTar(ctx, w, func(bool) error { return nil })
 	}
 	zw := p.engine.codecs[p.options.Format].open(ctx, w)
 	// Only Close completes the stream: a broken stream never looks complete.
 	defer zw.Abort()
-	if err := p.writeTar(ctx, zw); err != nil {
+	if err := p.writeTar(ctx, zw, zw.Store); err != nil {
 		return err
 	}
 	return zw.Close()
 }
 
-func (p *Plan) writeTar(ctx context.Context, w io.Writer) error {
+// writeTar writes the tar. store says whether the following bytes are compressed already.
+func (p *Plan) writeTar(ctx context.Context, w io.Writer, store func(bool) error) error {
 	if p.clone != nil {
-		return p.writeCheckout(ctx, w)
+		return p.writeCheckout(ctx, w, store)
 	}
 	return p.write(ctx, w, p.tarLayout())
 }

@@ -50,7 +50,7 @@ type folder struct {
 
 // NewIndex returns the index of a tree without its entries, which are kept in a space. Close it.
 func NewIndex(space *spill.Space, root git.ID) *Index {
-	return &Index{entries: space.NewFile(), folders: []folder{{id: root}}, open: []int{0}}
+	return &Index{entries: space.NewFile(spillMemory), folders: []folder{{id: root}}, open: []int{0}}
 }
 
 // Close releases the entries.

@@ -20,6 +20,10 @@ const (
 	largeOffset = 1 << 31
 )
 
+// spillMemory is how much of a pack, and of an index, is in memory: a small checkout takes no
+// temporary file.
+const spillMemory = 128 << 10
+
 // ObjectMemory bounds the memory of one object in a [Pack]: its [Object], and its places in the
 // order of ids and back.
 const ObjectMemory = 32 + 8 + 8
@@ -33,7 +37,7 @@ type Pack struct {
 }
 
 // NewPack returns an empty pack, whose entries are kept in a space. Close it.
-func NewPack(space *spill.Space) *Pack { return &Pack{entries: space.NewFile()} }
+func NewPack(space *spill.Space) *Pack { return &Pack{entries: space.NewFile(spillMemory)} }
 
 // Close releases the entries.
 func (p *Pack) Close() { p.entries.Close() }

@@ -46,32 +46,43 @@ func (s *Space) take(n int64) bool {
 	return false
 }
 
-// MemoryBytes is the memory of a [File].
-const MemoryBytes = 128 << 10
-
 // File collects bytes, which are read when all were written. It is used by one goroutine at a
-// time.
+// time, except that several may read.
 type File struct {
-	space  *Space
-	buffer []byte   // the last bytes, which are not in the file
-	file   *os.File // nil while all bytes are in the buffer
-	filed  int64    // bytes in the file, which are taken from the space
+	space    *Space
+	memory   int
+	buffer   []byte   // the last bytes, which are not in the file
+	file     *os.File // nil while all bytes are in the buffer
+	filed    int64    // bytes in the file
+	reserved int64    // bytes taken from the space, at least those in the file
 }
 
-// NewFile returns an empty file. Close it.
-func (s *Space) NewFile() *File { return &File{space: s} }
+// NewFile returns an empty file, which keeps at most so many bytes in memory. Close it.
+func (s *Space) NewFile(memory int) *File { return &File{space: s, memory: memory} }
+
+// Reserve takes the room for the first n bytes, so that there is no [ErrFull] while they are
+// written, unless the disk is full.
+func (f *File) Reserve(n int64) error {
+	if n > f.reserved {
+		if !f.space.take(n - f.reserved) {
+			return ErrFull
+		}
+		f.reserved = n
+	}
+	return nil
+}
 
 // Size returns the number of bytes that were written.
 func (f *File) Size() int64 { return f.filed + int64(len(f.buffer)) }
 
-// Write appends bytes.
+// Write implements [io.Writer].
 func (f *File) Write(p []byte) (int, error) {
-	if len(f.buffer)+len(p) > MemoryBytes {
+	if len(f.buffer)+len(p) > f.memory {
 		if err := f.flush(); err != nil {
 			return 0, err
 		}
 	}
-	if len(p) > MemoryBytes {
+	if len(p) > f.memory {
 		return len(p), f.store(p)
 	}
 	f.buffer = append(f.buffer, p...)
@@ -95,8 +106,8 @@ func (f *File) store(p []byte) error {
 			return err
 		}
 	}
-	if !f.space.take(int64(len(p))) {
-		return ErrFull
+	if err := f.Reserve(f.filed + int64(len(p))); err != nil {
+		return err
 	}
 	f.filed += int64(len(p))
 	_, err := f.file.Write(p)
@@ -111,35 +122,47 @@ func (f *File) create() (err error) {
 	return nil
 }
 
-// WriteTo writes all bytes to w.
-func (f *File) WriteTo(w io.Writer) (int64, error) {
-	var copied int64
+// ReadAt implements [io.ReaderAt] for a file that keeps nothing in memory. Its end is no clean one:
+// the caller knows its length.
+func (f *File) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := f.file.ReadAt(p, offset)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, failure(err)
+}
+
+// copyBuffer is the length of the pieces in which [File.WriteTo] copies.
+const copyBuffer = 64 << 10
+
+// WriteTo writes all bytes to w, and may be called again.
+func (f *File) WriteTo(w io.Writer) (copied int64, err error) {
 	if f.file != nil {
-		var err error
-		// The reader hides other methods of the file, so that the copy is made through the buffer.
+		// Without these types the copy would not be made through the buffer.
 		source := struct{ io.Reader }{io.NewSectionReader(f.file, 0, f.filed)}
-		if copied, err = io.CopyBuffer(struct{ io.Writer }{w}, source, make([]byte, MemoryBytes)); err != nil {
-			return copied, failure(err)
+		copied, err = io.CopyBuffer(struct{ io.Writer }{w}, source, make([]byte, copyBuffer))
+		if err == nil && copied < f.filed {
+			err = io.ErrUnexpectedEOF
 		}
-		if copied < f.filed {
-			return copied, fmt.Errorf("temporary file: %w", io.ErrUnexpectedEOF)
+		if err != nil {
+			return copied, failure(err)
 		}
 	}
 	n, err := w.Write(f.buffer)
 	return copied + int64(n), err
 }
 
-// Close removes the file and releases its space. It may be called twice.
+// Close removes the file and releases its room. It may be called twice.
 func (f *File) Close() {
-	f.space.used.Add(-f.filed)
+	f.space.used.Add(-f.reserved)
 	if f.file != nil {
 		_ = f.file.Close()
 		_ = os.Remove(f.file.Name()) // fails if it has no name any more
 	}
-	f.file, f.filed, f.buffer = nil, 0, nil
+	f.file, f.buffer, f.filed, f.reserved = nil, nil, 0, 0
 }
 
-// failure removes the path from an error of a file. Errors of a writer stay as they are.
+// failure removes the path from an error of a file. Other errors stay as they are.
 func failure(err error) error {
 	var at *fs.PathError
 	switch {
