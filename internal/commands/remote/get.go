@@ -24,6 +24,7 @@ type getFlags struct {
 	target
 	output  string
 	extract bool
+	clone   bool
 	resume  bool
 	links   bool
 }
@@ -62,6 +63,7 @@ that failed stays beside the file, as FILE.part, and the next one goes on there.
 	set.StringVarP(&f.output, "output", "o", "",
 		"file, or folder that it is put into; - for standard output (default: the last part of the name)")
 	set.BoolVar(&f.extract, "extract", false, "unpack the archive into the folder that -o names")
+	set.BoolVar(&f.clone, "checkout", false, "make a git clone of the commit in the folder that -o names")
 	set.BoolVar(&f.resume, "resume", false, "keep what came when the download fails, and go on there")
 	set.BoolVar(&f.links, "allow-external-symlinks", false, "make symbolic links that lead out of the folder")
 	return command
@@ -76,7 +78,13 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 	if s.address == "" {
 		s.uris = s.name.downloads(f.format())
 	}
+	if f.clone && s.address == "" {
+		s.uris = s.uris[:1]
+		s.uris[0] += "?profile=checkout&objects=converted"
+	}
 	switch {
+	case f.clone:
+		err = f.unpack(ctx, &s)
 	case f.extract && f.resume:
 		err = cli.Misused(errors.New("--resume is for files; what --extract has written is not taken up again"))
 	case f.extract && (f.output == "" || f.output == "-"):
@@ -96,9 +104,9 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 // remote servers, as for sync.
 func (f *getFlags) format() string {
 	switch {
-	case f.extract && isLocal(f.url):
+	case (f.clone || f.extract) && isLocal(f.url):
 		return "tar"
-	case f.extract:
+	case f.extract || f.clone:
 		return "tar.zst"
 	default:
 		return formatOf(f.output)
@@ -214,6 +222,10 @@ func (f *getFlags) unpack(ctx context.Context, s *source) error {
 		return err
 	}
 	defer func() { _ = d.Close() }()                     // only read
+	if f.clone {
+		_, err := checkout.Clone(ctx, d, f.output, unpack.Options{AllowExternalSymlinks: f.links})
+		return err
+	}
 	if err := os.MkdirAll(f.output, 0o777); err != nil { //nolint:gosec // the umask decides
 		return err
 	}

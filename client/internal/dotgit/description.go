@@ -1,0 +1,192 @@
+package dotgit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+
+	"github.com/repomcp/repomcp/internal/archive/checkout"
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// description is what the small files of .git say, and all that is taken from them.
+type description struct {
+	checkout.Ref
+	remote  checkout.Remote
+	shallow []git.ID
+}
+
+const (
+	heads   = "refs/heads/"
+	tags    = "refs/tags/"
+	remotes = "refs/remotes/origin/"
+)
+
+// describe reads the small files of .git.
+func (in *Incoming) describe() (d description, err error) {
+	for _, needed := range []string{headFile, configFile} {
+		if !in.seen[needed] {
+			return d, untrusted("it has no %s", needed)
+		}
+	}
+	d.Commit, d.Target = in.Commit, in.Commit
+	steps := []func(*description) error{in.readHead, in.readRefs, in.readRemoteHead, in.readShallow, in.readConfig}
+	for _, read := range steps {
+		if err := read(&d); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// readHead takes the branch, if HEAD is not detached.
+func (in *Incoming) readHead(d *description) error {
+	text := strings.TrimSuffix(string(in.texts[headFile]), "\n")
+	if name, ok := strings.CutPrefix(text, "ref: "); ok {
+		d.Name = name
+		return checkName(name, heads)
+	}
+	if text != in.Commit.String() {
+		return untrusted("its HEAD is neither a branch nor the commit %s", in.Commit)
+	}
+	return nil
+}
+
+// checkName refuses what is no name of a ref with a prefix.
+func checkName(name, prefix string) error {
+	if !strings.HasPrefix(name, prefix) || plumbing.ReferenceName(name).Validate() != nil {
+		return untrusted("%.300q is no name of a ref in %s", name, prefix)
+	}
+	return nil
+}
+
+// readRefs takes the tag of a detached HEAD, and checks the others: they hold the commit.
+func (in *Incoming) readRefs(d *description) error {
+	for line := range strings.Lines(string(in.texts[packedFile])) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "#") || line == "^"+in.Commit.String() {
+			continue
+		}
+		digits, name, _ := strings.Cut(line, " ")
+		id, err := git.ParseID(digits)
+		if err != nil {
+			return untrusted("the line %.300q of its packed-refs is malformed", line)
+		}
+		branch, isBranch := strings.CutPrefix(d.Name, heads)
+		switch {
+		case id == in.Commit && isBranch && (name == d.Name || name == remotes+branch):
+			continue
+		case d.Name != "":
+			return untrusted("it has the ref %.300q", name)
+		}
+		if err := checkName(name, tags); err != nil {
+			return err
+		}
+		d.Name, d.Target = name, id
+	}
+	return nil
+}
+
+func (in *Incoming) readRemoteHead(d *description) error {
+	text, ok := in.texts[remoteHeadFile]
+	branch, isBranch := strings.CutPrefix(d.Name, heads)
+	if ok && (!isBranch || string(text) != "ref: "+remotes+branch+"\n") {
+		return untrusted("its default branch is another one")
+	}
+	d.Default = ok
+	return nil
+}
+
+func (in *Incoming) readShallow(d *description) error {
+	for line := range strings.Lines(string(in.texts[shallowFile])) {
+		id, err := git.ParseID(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return untrusted("its list of cut commits has the line %.300q", line)
+		}
+		d.shallow = append(d.shallow, id)
+	}
+	return nil
+}
+
+// settings are the keys that the configuration of a checkout may have. The values of core are those
+// of any repository with a working tree, and this program writes its own.
+var settings = map[string][]string{
+	"core.repositoryformatversion": {"0"}, "core.filemode": {"true"}, "core.bare": {"false"},
+	"core.logallrefupdates": {"true"}, "core.checkstat": {"minimal"}, "core.trustctime": {"false"},
+	"remote.origin.url": nil, "remote.origin.pushurl": nil, "remote.origin.fetch": nil,
+	"branch.*.remote": {"origin"}, "branch.*.merge": nil,
+}
+
+// readConfig takes the URLs of the remote, and refuses a configuration with any other key than those
+// of a checkout.
+func (in *Incoming) readConfig(d *description) error {
+	parsed := config.New()
+	if err := config.NewDecoder(bytes.NewReader(in.texts[configFile])).Decode(parsed); err != nil {
+		return untrusted("its configuration is malformed: %w", err)
+	}
+	for _, section := range parsed.Sections {
+		name := strings.ToLower(section.Name)
+		if err := d.take(name, section.Options); err != nil {
+			return err
+		}
+		for _, part := range section.Subsections {
+			inner := name + "." + part.Name
+			if inner == "branch."+strings.TrimPrefix(d.Name, heads) {
+				inner = "branch.*"
+			}
+			if err := d.take(inner, part.Options); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *description) take(section string, options config.Options) error {
+	for _, option := range options {
+		key := section + "." + strings.ToLower(option.Key)
+		values, known := settings[key]
+		if !known || values != nil && !slices.Contains(values, option.Value) {
+			return untrusted("its configuration has %.300q", key+"="+option.Value)
+		}
+		urls := map[string]*string{"remote.origin.url": &d.remote.URL, "remote.origin.pushurl": &d.remote.PushURL}
+		url, ok := urls[key]
+		if !ok {
+			continue // it follows from the ref
+		}
+		if err := checkout.CheckURL(option.Value); err != nil {
+			return untrusted("its remote %.300q %w", option.Value, err)
+		}
+		*url = option.Value
+	}
+	return nil
+}
+
+// config returns the configuration for the file system of a folder.
+func (d *description) config(folds bool) ([]byte, error) {
+	text, err := checkout.Config(d.Ref, d.remote)
+	if err != nil {
+		return nil, err
+	}
+	c := config.New()
+	if err := config.NewDecoder(bytes.NewReader(text)).Decode(c); err != nil {
+		return nil, fmt.Errorf("the configuration of a checkout: %w", err)
+	}
+	core := c.Section("core")
+	if hasStat { // the index knows more of its files than their size
+		core.RemoveOption("checkStat").RemoveOption("trustctime")
+	}
+	if !hasModes {
+		core.SetOption("filemode", "false")
+	}
+	if folds {
+		core.SetOption("ignorecase", "true")
+	}
+	var out bytes.Buffer
+	err = config.NewEncoder(&out).Encode(c)
+	return out.Bytes(), err
+}
