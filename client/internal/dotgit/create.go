@@ -31,8 +31,8 @@ func (in *Incoming) Create(ctx context.Context) (*Index, error) {
 		index.Entries[i] = Entry{Path: p.Path, Mode: p.New.Mode, ID: p.New.ID}
 	}
 	index.setFolders(func(path string) (git.ID, bool) {
-		id, ok := v.change.trees[path]
-		return id, ok
+		tree, ok := v.change.trees[path]
+		return tree.id, ok
 	})
 	return index, nil
 }

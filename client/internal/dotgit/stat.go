@@ -4,8 +4,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Examine takes the Stat of all files in a folder that no other program changes.
@@ -66,4 +69,62 @@ func (x *Index) WriteFile(name string) error {
 	}
 	after := time.Unix(youngest+1, 0)
 	return os.Chtimes(name, after, after)
+}
+
+// apply makes the index that of another commit. stat returns the Stat of a file that was written, or
+// the zero value.
+func (x *Index) apply(c Change, stat func(path string) Stat) {
+	changes := make(map[string]Changed, len(c.Paths))
+	for _, p := range c.Paths {
+		changes[p.Path] = p
+	}
+	known := x.knownFolders(c)
+	kept := x.Entries[:0]
+	for _, e := range x.Entries {
+		if _, changed := changes[e.Path]; changed {
+			continue
+		}
+		if s := stat(e.Path); s != (Stat{}) && e.Stage == 0 {
+			e.Stat = s
+		}
+		kept = append(kept, e)
+	}
+	for _, p := range c.Paths {
+		if p.New.Mode != 0 {
+			kept = append(kept, Entry{Path: p.Path, Mode: p.New.Mode, ID: p.New.ID, Stat: stat(p.Path)})
+		}
+	}
+	slices.SortFunc(kept, compareEntries)
+	x.Entries = kept
+	if x.folders != nil {
+		x.setFolders(func(path string) (git.ID, bool) {
+			id, ok := known[path]
+			return id, ok
+		})
+	}
+}
+
+// knownFolders returns the trees of the folders whose entries are those of the commit after a change.
+// A folder in which a user has staged something has another tree, or none that is known.
+func (x *Index) knownFolders(c Change) map[string]git.ID {
+	known, listed := make(map[string]git.ID), make(map[string]bool)
+	for _, f := range x.folders {
+		if listed[f.path] = true; f.valid {
+			known[f.path] = f.id
+		}
+	}
+	for _, e := range x.Entries { // folders that are not listed
+		for at := strings.LastIndexByte(e.Path, '/'); at > 0 && !listed[e.Path[:at+1]]; {
+			listed[e.Path[:at+1]] = true
+			at = strings.LastIndexByte(e.Path[:at], '/')
+		}
+	}
+	for path, tree := range c.trees {
+		if !listed[path] || known[path] == tree.old && !tree.old.IsZero() {
+			known[path] = tree.id
+		} else {
+			delete(known, path)
+		}
+	}
+	return known
 }

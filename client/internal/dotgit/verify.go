@@ -16,8 +16,11 @@ type Change struct {
 	// Paths are those of files, links and submodules that differ, in git's order.
 	Paths []Changed
 	// trees are the folders that differ, by their paths with a final slash.
-	trees map[string]git.ID
+	trees map[string]changedTree
 }
+
+// changedTree has the trees of a folder; old is zero if the base has no such folder.
+type changedTree struct{ old, id git.ID }
 
 // Changed is a path that differs. A missing version is the zero entry.
 type Changed struct {
@@ -45,7 +48,7 @@ const mostEntries, mostDepth = 4_000_000, 200
 // there is none.
 func (in *Incoming) verify(ctx context.Context, s *git.Snapshot, d description, base git.ID) (*verifier, error) {
 	v := &verifier{
-		Incoming: in, ctx: ctx, snapshot: s, change: Change{trees: make(map[string]git.ID)},
+		Incoming: in, ctx: ctx, snapshot: s, change: Change{trees: make(map[string]changedTree)},
 		reached: make(map[git.ID]bool), unwanted: make(map[git.ID]bool),
 	}
 	head, err := s.Commit(in.Commit)
@@ -97,7 +100,7 @@ func (v *verifier) pair(folder string, id, base git.ID) error {
 	if err != nil {
 		return err
 	}
-	v.reached[id], v.change.trees[folder] = true, id
+	v.reached[id], v.change.trees[folder] = true, changedTree{base, id}
 	for _, e := range entries {
 		if v.entries++; v.entries > mostEntries {
 			return untrusted("it has more than %d files", mostEntries)
@@ -216,8 +219,7 @@ func (v *verifier) others() error {
 		if f.checked {
 			continue
 		}
-		head := v.change.trees[""]
-		e, err := v.snapshot.Lookup(head, at)
+		e, err := v.snapshot.Lookup(v.convert.tree, at)
 		if errors.Is(err, git.ErrNotFound) {
 			return untrusted("the commit has no %q", at)
 		}

@@ -1,0 +1,251 @@
+package dotgit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive/checkout"
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// Update is a checkout that has come for an existing repository, and that was compared with its
+// commit.
+type Update struct {
+	Change
+	*Incoming
+	description
+	repository *Repository
+}
+
+// incomingFolder is where objects are until they were compared, as in git's own quarantine.
+const incomingFolder = "repomcp-incoming"
+
+// Receive begins an archive for the repository.
+func (r *Repository) Receive() (*Incoming, error) {
+	folder := filepath.Join(r.folder, incomingFolder)
+	if err := os.RemoveAll(folder); err != nil { // of a killed run
+		return nil, err
+	}
+	in, err := Receive(folder)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := filepath.Rel(filepath.Join(folder, "objects"), filepath.Join(r.common, "objects"))
+	for _, file := range []struct{ name, content string }{
+		{"HEAD", "ref: refs/heads/none\n"}, {"refs/heads/.keep", ""}, {"objects/pack/.keep", ""},
+		{"objects/info/alternates", filepath.ToSlash(objects) + "\n"},
+	} {
+		err = errors.Join(err, in.write(file.name, []byte(file.content)))
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Discard())
+	}
+	return in, nil
+}
+
+// Discard removes what has come for an existing repository.
+func (in *Incoming) Discard() error { return errors.Join(in.Close(), os.RemoveAll(in.folder)) }
+
+// Compare compares what has come with its commit, and with the one that the archive is the difference
+// from.
+func (r *Repository) Compare(ctx context.Context, in *Incoming, base git.ID) (*Update, error) {
+	d, err := in.describe()
+	if err != nil {
+		return nil, err
+	}
+	v, err := in.check(ctx, d, r.common, base)
+	if err != nil {
+		return nil, err
+	}
+	d.shallow = slices.DeleteFunc(d.shallow, func(id git.ID) bool { return in.received[id] == 0 })
+	if _, err := os.Lstat(r.shallowFile()); len(d.shallow) > 0 && err != nil {
+		return nil, fmt.Errorf("%w: it has the whole history, and the server sends a part of it", ErrUnsupported)
+	}
+	return &Update{Change: v.change, Incoming: in, description: d, repository: r}, nil
+}
+
+func (r *Repository) shallowFile() string { return filepath.Join(r.common, "shallow") }
+
+// Publish adds the objects to the repository, and the commits that are cut.
+func (u *Update) Publish() (err error) {
+	r := u.repository
+	packs := filepath.Join(u.folder, "objects", "pack")
+	entries, err := os.ReadDir(packs)
+	if err != nil {
+		return err
+	}
+	for _, extension := range packFiles {
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), extension) {
+				err = errors.Join(err, os.Rename(filepath.Join(packs, e.Name()), filepath.Join(r.common, "objects", "pack", e.Name())))
+			}
+		}
+	}
+	if err != nil || len(u.shallow) == 0 {
+		return err
+	}
+	l, err := r.lock(r.shallowFile())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	before, err := os.ReadFile(r.shallowFile())
+	if err != nil {
+		return err
+	}
+	cut := u.shallow
+	for line := range strings.Lines(string(before)) {
+		id, err := git.ParseID(strings.TrimSpace(line))
+		if err != nil {
+			return fmt.Errorf("%w: its list of cut commits is malformed", ErrUnsupported)
+		}
+		cut = append(cut, id)
+	}
+	slices.SortFunc(cut, git.ID.Compare)
+	return l.replace(func(fresh string) error {
+		return os.WriteFile(fresh, checkout.Shallow(slices.Compact(cut)), 0o666) //nolint:gosec // the umask decides
+	})
+}
+
+// Tracking returns the name of the ref in which the repository remembers the server's branch or tag,
+// or "" for a commit alone.
+func (u *Update) Tracking() string {
+	if branch, ok := strings.CutPrefix(u.Name, heads); ok {
+		return remotes + branch
+	}
+	return u.Name
+}
+
+// Track sets the ref in which the repository remembers the server's branch or tag.
+func (u *Update) Track(old git.ID) error {
+	if name := u.Tracking(); name != "" {
+		return u.repository.setRef(name, u.Target, old)
+	}
+	return nil
+}
+
+// Advance is an update of the working tree. It has the lock of the index.
+type Advance struct {
+	*Update
+	lock  *lock
+	index *Index
+}
+
+// Begin locks the index. staged are the paths that a user has changed in it, and that the update
+// would change.
+func (u *Update) Begin() (a *Advance, staged []string, err error) {
+	r := u.repository
+	l, err := r.lock(filepath.Join(r.folder, "index"))
+	if err != nil {
+		return nil, nil, err
+	}
+	a = &Advance{Update: u, lock: l}
+	if a.index, err = r.Index(); err != nil {
+		return nil, nil, errors.Join(err, l.release())
+	}
+	return a, a.staged(), nil
+}
+
+// Index reads the index of the repository.
+func (r *Repository) Index() (*Index, error) {
+	content, err := os.ReadFile(filepath.Join(r.folder, "index"))
+	if err != nil {
+		return nil, err
+	}
+	return ParseIndex(content)
+}
+
+// staged lists the changed paths at which the index has neither version, and those of a folder in
+// place of which there will be a file, or the other way round.
+func (a *Advance) staged() (paths []string) {
+	changes := make(map[string]Changed, len(a.Paths))
+	folders := make(map[string]bool) // of new files
+	for _, p := range a.Paths {
+		if _, ok := changes[p.Path]; !ok || p.New.Mode != 0 {
+			changes[p.Path] = p
+		}
+		for at := strings.LastIndexByte(p.Path, '/'); p.New.Mode != 0 && at > 0; at = strings.LastIndexByte(p.Path[:at], '/') {
+			folders[p.Path[:at]] = true
+		}
+	}
+	found := make(map[string]bool)
+	for _, e := range a.index.Entries {
+		p, changes_ := changes[e.Path]
+		found[e.Path] = changes_
+		if changes_ && !e.is(p.Old) && !e.is(p.New) {
+			paths = append(paths, e.Path)
+		}
+		if !changes_ && (folders[e.Path] || a.isBelowFile(changes, e.Path)) {
+			paths = append(paths, e.Path)
+		}
+	}
+	for _, p := range a.Paths {
+		if !found[p.Path] && p.Old.Mode != 0 && p.New.Mode != 0 {
+			paths = append(paths, p.Path) // removed from the index
+		}
+	}
+	return paths
+}
+
+// isBelowFile reports whether a file will be in place of a folder around a path.
+func (a *Advance) isBelowFile(changes map[string]Changed, path string) bool {
+	for at := strings.LastIndexByte(path, '/'); at > 0; at = strings.LastIndexByte(path[:at], '/') {
+		if p, ok := changes[path[:at]]; ok && p.New.Mode != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (e Entry) is(t git.TreeEntry) bool {
+	return e.Stage == 0 && !e.IntentToAdd && e.Mode == t.Mode && e.ID == t.ID
+}
+
+// Cancel releases the index.
+func (a *Advance) Cancel() error { return a.lock.release() }
+
+// Finish writes the index, whose changed files have a Stat, and moves HEAD from where it was. It releases the index.
+func (a *Advance) Finish(from Head, stat func(path string) Stat) (err error) {
+	defer func() { err = errors.Join(err, a.lock.release()) }()
+	a.index.apply(a.Change, stat)
+	if err := a.lock.replace(a.index.WriteFile); err != nil {
+		return err
+	}
+	return a.moveHead(from)
+}
+
+// moveHead moves the branch of HEAD, or HEAD itself to the branch or the commit of the update.
+func (a *Advance) moveHead(from Head) (err error) {
+	r := a.repository
+	to := Head{Commit: a.Commit}
+	if strings.HasPrefix(a.Name, heads) {
+		to.Name = a.Name
+		old := from.Commit
+		if from.Name != to.Name {
+			if old, err = r.Ref(to.Name); err != nil {
+				return err
+			}
+		}
+		if err := r.setRef(to.Name, a.Commit, old); err != nil {
+			return err
+		}
+	}
+	if from.Name != to.Name || to.Name == "" {
+		l, err := r.lock(filepath.Join(r.folder, "HEAD"))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, l.release()) }()
+		if err := l.replace(func(fresh string) error {
+			return os.WriteFile(fresh, a.Head(), 0o666) //nolint:gosec // the umask decides
+		}); err != nil {
+			return err
+		}
+	}
+	return r.log(filepath.Join(r.folder, "logs", "HEAD"), a.Commit, from.Commit)
+}
