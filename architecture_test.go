@@ -27,8 +27,8 @@ var arrows = map[string][]string{
 		"internal/git/history", "internal/httpx", "internal/links", "internal/mcp", "internal/mcp/stdio",
 		"internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
 		"internal/operate/refresh", "internal/operate/statuspage", "internal/operate/telemetry",
-		"internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts",
-		"internal/watch",
+		"internal/repos", "internal/resources", "internal/resources/uploadpack", "internal/search",
+		"internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
 	"client":                {"client/internal/retry", "internal/mcp/binary"},
@@ -47,13 +47,15 @@ var arrows = map[string][]string{
 	"internal/operate/doctor": {
 		"internal/access/limits", "internal/access/oauth", "internal/access/rules", "internal/access/tokens",
 		"internal/base/loopback", "internal/base/panics", "internal/cache", "internal/git", "internal/links",
-		"internal/operate/refresh", "internal/repos",
+		"internal/operate/refresh", "internal/repos", "internal/resources/uploadpack",
 	},
 	"internal/operate/metrics": {
 		"internal/access/limits", "internal/base/workers", "internal/cache", "internal/git", "internal/httpx",
 		"internal/mcp", "internal/operate/refresh", "internal/repos", "internal/watch",
 	},
-	"internal/operate/refresh":    {"internal/base/panics", "internal/git", "internal/repos"},
+	"internal/operate/refresh": {
+		"internal/base/panics", "internal/base/processes", "internal/git", "internal/repos",
+	},
 	"internal/operate/statuspage": {"internal/access", "internal/git", "internal/git/quoting", "internal/repos"},
 	"internal/operate/telemetry":  {"internal/httpx", "internal/mcp", "internal/resources"},
 
@@ -61,7 +63,7 @@ var arrows = map[string][]string{
 		"internal/access", "internal/access/limits", "internal/base/loopback", "internal/base/panics",
 		"internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns", "internal/links",
 		"internal/mcp", "internal/mcp/attachments", "internal/mcp/binary", "internal/mcp/duplex",
-		"internal/resources",
+		"internal/resources", "internal/resources/uploadpack",
 	},
 	"internal/httpx/conns": {},
 
@@ -97,6 +99,9 @@ var arrows = map[string][]string{
 	"internal/resources": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru",
 		"internal/base/span", "internal/cache", "internal/git", "internal/links", "internal/repos",
+	},
+	"internal/resources/uploadpack": {
+		"internal/access/limits", "internal/base/processes", "internal/git", "internal/repos",
 	},
 
 	"internal/search": {
@@ -210,6 +215,7 @@ var arrows = map[string][]string{
 	"internal/base/operatorfile":          {},
 	"internal/base/operatorfile/filetest": {"internal/base/operatorfile"},
 	"internal/base/panics":                {},
+	"internal/base/processes":             {},
 	"internal/base/span":                  {},
 	"internal/base/spill":                 {},
 	"internal/base/swap":                  {},
@@ -275,7 +281,7 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
-	"github.com/go-git":           {"internal/git", "internal/archive", "internal/archive/checkout", "bench"},
+	"github.com/go-git":           {"internal/git", "internal/archive", "internal/archive/checkout", "internal/httpx", "bench"},
 	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
 	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
@@ -287,7 +293,7 @@ var fences = map[string][]string{
 	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli"},
 	"github.com/schollz":          {"internal/commands/remote"},
 	"os/exec": {"client", "internal/archive/compress/compresstest", "internal/gittest", "internal/operate/refresh",
-		"bench"},
+		"internal/base/processes", "internal/resources/uploadpack", "bench"},
 	"unsafe": {},
 	"net/http": {"client", "internal/access/oauth", "internal/access/oauth/issuertest",
 		"internal/operate/admin", "internal/operate/doctor", "internal/httpx", "internal/httpx/conns",

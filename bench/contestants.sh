@@ -76,6 +76,51 @@ curl_tar() {
     download | tar xz -C "$1"
 }
 
+# serve_nginx has git http-backend answer behind nginx and fcgiwrap, at the address in $DIR/url, until end_nginx.
+serve_nginx() {
+    [ ! -e "$DIR/url" ] || return 0
+    port=$((20000 + $$ % 10000))
+    cat > "$DIR/nginx.conf" << END
+daemon off; master_process off; pid nginx.pid; error_log error.log;
+events {}
+http {
+    access_log off; client_max_body_size 0;
+    client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    server {
+        listen 127.0.0.1:$port;
+        location / {
+            include /etc/nginx/fastcgi_params;
+            fastcgi_pass unix:/tmp/bench-$port.sock;
+            fastcgi_buffering off;
+            fastcgi_param SCRIPT_FILENAME $(git --exec-path)/git-http-backend;
+            fastcgi_param GIT_PROJECT_ROOT $ROOT;
+            fastcgi_param GIT_HTTP_EXPORT_ALL 1;
+            fastcgi_param PATH_INFO \$uri;
+            fastcgi_param GIT_PROTOCOL \$http_git_protocol;
+        }
+    }
+}
+END
+    setsid fcgiwrap -c 8 -s "unix:/tmp/bench-$port.sock" > /dev/null 2>&1 &
+    echo -$! > "$DIR/pids" # of the group: its children stay when it alone ends
+    PATH=$PATH:/usr/sbin nginx -p "$DIR" -c nginx.conf > /dev/null 2>&1 &
+    echo $! >> "$DIR/pids"
+    until curl -s -o "$DIR/refs" --fail "http://127.0.0.1:$port/repo.git/info/refs?service=git-upload-pack"; do
+        sleep 0.1
+    done
+    echo "http://127.0.0.1:$port" > "$DIR/url"
+}
+
+end_nginx() { kill -9 $(cat "$DIR/pids") && rm /tmp/bench-*.sock; }
+
+# git_clone URL OPTIONS makes a clone that is not checked out.
+git_clone() {
+    url=$1
+    shift
+    exec git clone -q --bare "$@" "$url" "$DIR/$ROUND"
+}
+
 # checkout_by makes the folder that is brought in step, before the first round.
 checkout_by() { [ -e "$DIR/checkout" ] || "$1" "$DIR/checkout"; }
 
@@ -145,6 +190,7 @@ tables() {
     comparison push sync 'push to file, loopback' 50
     contestant "$sync" push_file '' watch 'kill $(cat "$DIR/pid")'
     transfers
+    clones
     targets
 }
 
@@ -287,6 +333,20 @@ transfers() {
     contestant 'repomcp cat, chunks, with its server' 'own_cat "stdio:$BIN stdio --root $ROOT"'
 }
 
+nginx_git='`git http-backend` behind nginx' own_git='repomcp, /git'
+
+# clones are those of git clients, by one server and by the other.
+clones() {
+    for options in '' '--depth 1'; do
+        comparison git 'a b c h mirror' "git clone --bare $options"
+        contestant "$nginx_git" "git_clone \"\$(cat \"\$DIR/url\")/repo.git\" $options" '' serve_nginx end_nginx
+        contestant "$own_git" "git_clone \"\$URL/git/repo\" $options"
+    done
+    comparison git 'a b c h mirror' 'git fetch with nothing new'
+    contestant "$nginx_git" 'exec git ls-remote "$(cat "$DIR/url")/repo.git"' '' serve_nginx end_nginx
+    contestant "$own_git" 'exec git ls-remote "$URL/git/repo"'
+}
+
 # targets are all that is wanted: on each of the repositories, at most so many times
 # what another contestant takes, or so many seconds or MiB where there is no other.
 targets() {
@@ -321,5 +381,7 @@ targets() {
     target 'the same against rsync' changed sync "$sync" "$rsync_delete" wall 1
     target 'push to file, s' 'push to file' sync "$sync" '' wall 0.3
     target 'push to file, worst of 50, s' 'push to file' sync "$sync" '' wall 1 worst
+    target "git clone against git's own server, wall" 'git clone' 'a b c h' "$own_git" "$nginx_git" wall 1.05
+    target 'git fetch, wall' 'git fetch' 'a b c h' "$own_git" "$nginx_git" wall 1.05
     target 'anonymous memory of a first sync, MiB' 'first sync' sync "$sync" '' anonymous 64
 }

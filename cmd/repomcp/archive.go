@@ -134,6 +134,9 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	if flags.options.Profile == archive.ProfileCheckout && flags.options.Origin == "" {
+		flags.options.Origin = archive.OriginOf(repository)
+	}
 	head, options, err := archive.Resolve(c.Context(), snapshot, revision, flags.options)
 	if isAbsent(err) {
 		return noRevision(repository.Name(), snapshot, revision)

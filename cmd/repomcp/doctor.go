@@ -144,7 +144,7 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 	f.fitCaches(budget)
 	s := doctor.Settings{
 		Asking: f.asking(at), Exposure: warningOf(f, at, f.authentication.asks()), TrustedProxies: f.trustedProxies,
-		FetchHook: f.fetchHook, Budget: budget,
+		FetchHook: f.fetchHook, Git: f.git.program, Budget: budget,
 		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, Probe: admin.Probe,
 		AdminToken: f.operator.wanted(), AdminTokenFile: f.operator.tokenFile, PublicURL: f.publicURL,
 		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,

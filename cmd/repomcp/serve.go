@@ -47,6 +47,7 @@ type serveFlags struct {
 	access         string
 	links          linkFlags
 	cache          cacheFlags
+	git            gitFlags
 }
 
 func newServe(env cli.Environment) *cobra.Command {
@@ -62,9 +63,9 @@ at any time.
 The server speaks MCP on /mcp: Streamable HTTP in the versions from 2025-03-26
 to 2026-07-28, and resources/stream. Plain downloads are
 /archive/{repository}/{ref}.{format} and /raw/{repository}/{ref}/{path}, which
-can be resumed, and the lists /refs/{repository} and /repositories. It ends
-cleanly on SIGTERM: running downloads may finish within
---drain-timeout.`,
+can be resumed, and the lists /refs/{repository} and /repositories. git clones
+and fetches from /git/{repository} if the machine has git. The server ends
+cleanly on SIGTERM: running downloads may finish within --drain-timeout.`,
 		Example: `  repomcp serve --root /srv/git
   REPOMCP_ROOT=/srv/git repomcp serve --listen 127.0.0.1:9000
   repomcp serve --root /srv/git --listen :8080 --public-url https://git.example.com`,
@@ -122,6 +123,7 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 			"read everything")
 	flags.links.define(set)
 	flags.cache.define(set)
+	flags.git.define(set)
 }
 
 func serve(c *cobra.Command, env cli.Environment, flags serveFlags) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/repomcp/repomcp/internal/operate/metrics"
 	"github.com/repomcp/repomcp/internal/operate/statuspage"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/resources/uploadpack"
 )
 
 // service is what serve runs, in the order of opening: later parts use earlier ones. Unopened parts
@@ -33,6 +34,7 @@ type service struct {
 	operator *administration
 	linking  *linking
 	caching  *caching
+	git      *uploadpack.Engine // nil: git clients are not answered
 	server   *httpx.Server
 }
 
@@ -98,6 +100,9 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	if s.caching, err = s.flags.cache.open(ctx, s.flags.links.redis, s.logger); err != nil {
 		return err
 	}
+	if s.git, err = s.flags.git.open(ctx, s.flags.allowUnreachable, limiter, s.logger); err != nil {
+		return err
+	}
 	err = s.assemble(s.flags.mirrorFlags, resources.Options{Links: s.linking.Linking, Cache: s.caching.cache},
 		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)})
 	if err == nil {
@@ -109,7 +114,7 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 // newServer returns the HTTP server.
 func (s *service) newServer() *httpx.Server {
 	return httpx.New(httpx.Options{
-		MCP: s.messages, Resources: s.resources, AllowedHosts: append(s.hosts, s.at.names...),
+		MCP: s.messages, Resources: s.resources, Git: s.git, AllowedHosts: append(s.hosts, s.at.names...),
 		Page: statuspage.New(statuspage.Options{
 			Catalogue: s.catalogue, Version: version(), Authentication: s.asking.asks(),
 			Tokens: s.asking.tokens != nil,
@@ -160,6 +165,7 @@ func serveUntil(
 
 // close closes the open parts in reverse order.
 func (s *service) close() error {
+	s.git.Close()
 	var failed []error
 	if s.caching != nil {
 		failed = append(failed, s.caching.close())

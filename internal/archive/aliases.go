@@ -22,9 +22,8 @@ type (
 	FullNeededError = delta.FullNeededError
 )
 
-// SharedURL returns the URL of a remote without credentials; ok is false if it is of use on one
-// machine only.
-func SharedURL(remote string) (shared string, ok bool) { return checkout.SharedURL(remote) }
+// CheckOrigin refuses what is no URL of a remote that any machine can use, and one with credentials.
+func CheckOrigin(url string) error { return checkout.CheckURL(url) }
 
 // ErrLimit means that an archive exceeds [Limits].
 var ErrLimit = tree.ErrLimit

@@ -41,6 +41,14 @@ type Refs interface {
 
 var _ Refs = (*git.Snapshot)(nil)
 
+// OriginOf returns the origin of checkouts that come from where a mirror comes from.
+func OriginOf(mirror interface{ Origin() string }) string {
+	if origin := mirror.Origin(); checkout.CheckURL(origin) == nil {
+		return origin
+	}
+	return OriginNone
+}
+
 // Resolve finds what an archive is made of. The options of a checkout get the branch or the tag that
 // the revision names; the id of the result is then that of an annotated tag.
 func Resolve(ctx context.Context, refs Refs, revision string, options Options) (git.Treeish, Options, error) {

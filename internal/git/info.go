@@ -28,10 +28,6 @@ func (s *Snapshot) InfoAttributes() ([]byte, error) {
 	return content, domainError(err)
 }
 
-// Configured returns the values of keys such as remote.origin.url, whose section and key are in lower
-// case, in the order of the repository's configuration file.
-func (s *Snapshot) Configured(keys ...string) []string { return s.objects.Configured(keys...) }
-
 // maxShallowBytes bounds the list of commits without parents: some six million.
 const maxShallowBytes = 256 << 20
 

@@ -98,6 +98,7 @@ as plain downloads.
   /archive/{repository}/{ref}.{format}     all files; formats: tar.gz, tar.zst, tar.xz, tar, zip, manifest.json;
                                            with .sha256 behind it the checksum, for sha256sum -c
   /raw/{repository}/{ref}/{path}           one file
+  /git/{repository}                        for git clone and git fetch, where the server has git
   /healthz                                 "ok", or 503 and why not
 `
 

@@ -19,6 +19,7 @@ import (
 	"github.com/repomcp/repomcp/internal/httpx/conns"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/resources/uploadpack"
 )
 
 const (
@@ -57,6 +58,8 @@ type Options struct {
 	MCP *mcp.Server
 	// Resources serves plain downloads and links.
 	Resources *resources.Service
+	// Git answers git clients; nil means that their address is unknown.
+	Git *uploadpack.Engine
 	// Page is shown to browsers at /; with nil they get the text for programs.
 	Page Page
 	// AllowedHosts are names that the Host header may have besides those of the loopback interface,
@@ -174,6 +177,7 @@ func (s *Server) routes() *echo.Echo {
 		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+below, s.download(kind))
 	}
 	e.GET("/repositories/", s.download(resources.PlainRepositories))
+	s.routeGit(e)
 	e.GET(healthPath, s.health)
 	documents := map[string]echo.HandlerFunc{
 		"/": s.home, linkPath + "*": s.link, cardPath: s.card, earlierCardPath: s.card, catalogPath: s.catalog,

@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // compareMemory is what a comparison of two trees holds.
@@ -27,6 +29,7 @@ func (s *Service) findArchive(ctx context.Context, snapshot *git.Snapshot, r Res
 		return nil, err
 	}
 	siblings := NewSiblings(view, repository)
+	s.setOrigin(ctx, repository, &r.Options)
 	found, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {
 		return nil, errors.Join(err, siblings.Close())
@@ -45,7 +48,6 @@ func (s *Service) planArchive(
 		return nil, err
 	}
 	defer AccountOf(ctx).Stage("plan")()
-	s.setOrigin(ctx, snapshot, r.Repository, &options)
 	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
 	if options.Base != "" { // both trees are read
 		grant, err := s.options.Limits.Call(ctx, r.Repository, compareMemory)
@@ -80,17 +82,39 @@ func (s *Service) planArchive(
 	return found, s.noteEncodings(ctx, found, plan)
 }
 
-// setOrigin sets the origin of a checkout, if it is not given.
-func (s *Service) setOrigin(ctx context.Context, snapshot *git.Snapshot, repository string, options *archive.Options) {
+// setOrigin sets where a checkout fetches from and where it pushes to, if its options do not say so:
+// to the repository that the operator's template names, to this server's own address, or to where
+// the mirror comes from.
+func (s *Service) setOrigin(ctx context.Context, repository *repos.Repository, options *archive.Options) {
 	if options.Profile != archive.ProfileCheckout || options.Origin != "" {
 		return
 	}
-	options.Origin = archive.OriginNone
-	if own := snapshot.Configured("remote.origin.url"); len(own) > 0 {
-		if shared, ok := archive.SharedURL(own[len(own)-1]); ok {
-			options.Origin = shared
+	upstream, name := archive.OriginOf(repository), escape(repository.Name(), pathBytes)
+	switch address := s.address(ctx); {
+	case s.options.CheckoutOrigin != "":
+		options.Origin = strings.ReplaceAll(s.options.CheckoutOrigin, repositoryField, name)
+	case s.options.GitClients && address != "":
+		options.Origin = address + "/git/" + name
+		if upstream != archive.OriginNone {
+			options.PushURL = upstream
 		}
+	default:
+		options.Origin = upstream
 	}
+}
+
+// repositoryField stands for the name of a repository in [Options.CheckoutOrigin].
+const repositoryField = "{repo}"
+
+// CheckOriginTemplate refuses a value of [Options.CheckoutOrigin] that makes no origins.
+func CheckOriginTemplate(template string) error {
+	if !strings.Contains(template, repositoryField) {
+		return fmt.Errorf("%q has no %s, which stands for the name of the repository", template, repositoryField)
+	}
+	if err := archive.CheckOrigin(strings.ReplaceAll(template, repositoryField, "name")); err != nil {
+		return fmt.Errorf("%q %w", template, err)
+	}
+	return nil
 }
 
 // noteEncodings reports unknown encodings to the client and, once, to the operator.

@@ -17,6 +17,11 @@ type Options struct {
 	// Engine writes archives.
 	Engine        *archive.Engine
 	ArchiveLimits archive.Limits
+	// CheckoutOrigin is the URL from which checkouts fetch, with {repo} for the name of the repository:
+	// see [CheckOriginTemplate]. Without it that is this server's own address, if GitClients says that
+	// git can clone from it, or else where the mirror comes from.
+	CheckoutOrigin string
+	GitClients     bool
 	// Cache keeps archives; nil generates them for each request.
 	Cache *cache.Cache
 	// Limits reserves memory before contents are sent; nil limits nothing.

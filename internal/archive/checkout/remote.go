@@ -23,37 +23,27 @@ type Remote struct {
 }
 
 // CheckURL refuses what is no URL of a remote (git-fetch(1), "GIT URLS") that any machine can use:
-// paths of one machine, and the transports that run commands. Neither may it have credentials.
+// paths of one machine, and the transports that run commands. Neither may it have credentials; the
+// user of ssh is none, since hosts give all their users the same.
 func CheckURL(remote string) error {
-	if shared, ok := SharedURL(remote); !ok || shared != remote {
+	if len(remote) > maxURLBytes || strings.HasPrefix(remote, "-") || strings.ContainsFunc(remote, unprintable) {
+		return errURL
+	}
+	if !strings.Contains(remote, "://") {
+		if !isHostPath(remote) {
+			return errURL
+		}
+		return nil
+	}
+	u, err := url.Parse(remote)
+	if err != nil || !isShared[u.Scheme] || u.Hostname() == "" || strings.HasPrefix(u.Host, "-") {
+		return errURL
+	}
+	if _, secret := u.User.Password(); secret || u.User != nil && u.Scheme != "ssh" ||
+		strings.HasPrefix(u.User.Username(), "-") {
 		return errURL
 	}
 	return nil
-}
-
-// SharedURL returns the URL of a remote without credentials; ok is false if it is of use on one
-// machine only. The user of ssh stays, since hosts give all their users the same.
-func SharedURL(remote string) (shared string, ok bool) {
-	if len(remote) > maxURLBytes || strings.HasPrefix(remote, "-") || strings.ContainsFunc(remote, unprintable) {
-		return "", false
-	}
-	if !strings.Contains(remote, "://") {
-		return remote, isHostPath(remote)
-	}
-	u, err := url.Parse(remote)
-	if err != nil || u.Hostname() == "" || strings.HasPrefix(u.Host, "-") {
-		return "", false
-	}
-	switch {
-	case u.User == nil:
-		return remote, isShared[u.Scheme]
-	case u.Scheme == "ssh":
-		u.User = url.User(u.User.Username())
-		return u.String(), !strings.HasPrefix(u.User.Username(), "-")
-	default:
-		u.User = nil
-		return u.String(), isShared[u.Scheme]
-	}
 }
 
 // isShared has the transports that reach other machines.

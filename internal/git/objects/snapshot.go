@@ -153,9 +153,6 @@ func (s *Snapshot) locate(id ID, use func(*view, pack.Place) error) error {
 // alternate is not read.
 func (s *Snapshot) MayLack() bool { return s.view.Load().beyond || s.db.partial() }
 
-// Configured is [Database.Configured].
-func (s *Snapshot) Configured(names ...string) []string { return s.db.Configured(names...) }
-
 // missing returns the error for an object that was found nowhere: a possible place that could not
 // be read takes precedence.
 func (s *Snapshot) missing(v *view) error {

@@ -47,6 +47,8 @@ type Settings struct {
 
 	Asking    Asking
 	FetchHook string
+	// Git is the program that answers git clients; "" is the one in the PATH, if it can, and "off" is none.
+	Git string
 
 	TLSCert, TLSKey string
 	SessionKey      string
@@ -129,6 +131,7 @@ var checks = []struct {
 	{"access", (*examination).checkAccess},
 	{"issuer", (*examination).checkIssuer},
 	{"fetch hook", (*examination).checkFetchHook},
+	{"git", (*examination).checkGit},
 	{"session key", (*examination).checkSessionKey},
 	{"link keys", (*examination).checkLinkKeys},
 	{"redis", (*examination).checkRedis},

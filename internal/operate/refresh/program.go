@@ -7,16 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/base/processes"
 )
 
-const (
-	// gracePeriod is the time for cleaning up after SIGTERM: git removes its locks.
-	gracePeriod = 2 * time.Second
-	// maxOutputBytes bounds the end of a failed program's output in the log.
-	maxOutputBytes = 500
-)
+// gracePeriod is the time for cleaning up after SIGTERM: git removes its locks.
+const gracePeriod = 2 * time.Second
 
 // program is a hook that is a program. It runs without a shell, in the mirror's folder, with the
 // repository's name as its argument.
@@ -55,13 +53,13 @@ func (p *program) call(ctx context.Context, m mirror) error {
 	command.Dir = m.folder
 	command.Env = append(os.Environ(), "REPOMCP_MIRROR="+m.folder, "REPOMCP_FETCHED="+fetched,
 		"GIT_TERMINAL_PROMPT=0") // there is no terminal
-	said := &tail{}
+	said := &processes.Tail{}
 	command.Stdout, command.Stderr = said, said
-	ownGroup(command)
+	processes.Own(command, syscall.SIGTERM)
 	command.WaitDelay = gracePeriod
 	err := command.Run()
 	if err != nil && ctx.Err() != nil {
-		killGroup(command)
+		processes.Kill(command)
 	}
 	switch {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil:
@@ -74,16 +72,3 @@ func (p *program) call(ctx context.Context, m mirror) error {
 }
 
 func (p *program) close() {}
-
-// tail keeps the end of the output.
-type tail struct{ last []byte }
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.last = append(t.last, b[max(0, len(b)-maxOutputBytes):]...)
-	t.last = t.last[max(0, len(t.last)-maxOutputBytes):]
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.last), "\uFFFD"))
-}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// gitClient is the real git, of a user who has no configuration but the settings.
+type gitClient struct {
+	t        *testing.T
+	settings []string // as after -c
+}
+
+// try runs git in a folder and returns all that it says.
+func (g gitClient) try(dir string, args ...string) (said string, err error) {
+	g.t.Helper()
+	var full []string
+	for _, setting := range g.settings {
+		full = append(full, "-c", setting)
+	}
+	command := exec.CommandContext(g.t.Context(), "git", append(full, args...)...)
+	command.Dir, command.Env = dir, gittest.Env()
+	out, err := command.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// must is try of what has to succeed.
+func (g gitClient) must(dir string, args ...string) string {
+	g.t.Helper()
+	said, err := g.try(dir, args...)
+	if err != nil {
+		g.t.Fatalf("git %s %s: %v\n%s", g.settings, args, err, said)
+	}
+	return said
+}
+
+// gitMirror is a mirror with branches, tags of all kinds, refs that are not served and objects that no ref leads to.
+type gitMirror struct {
+	*gittest.Repo
+	hidden, stash, lost       string // commits that only hidden refs, a stash and nothing lead to
+	hiddenBlob, lostBlob      string // in the first and the last of them
+	lostTree, oldBlob, oldTag string // oldBlob is in an old commit alone
+}
+
+// newGitMirror makes one with some commits in packs and some loose.
+func newGitMirror(t *testing.T, dir string) gitMirror {
+	t.Helper()
+	m := gitMirror{Repo: gittest.At(t, dir)}
+	for i := range 40 {
+		m.Commit("main", gittest.Regular("README", fmt.Sprintf("version %d\n", i)),
+			gittest.Regular(fmt.Sprintf("dir%d/file", i%7), gittest.SeededNoise(uint64(i), 2000)),
+			gittest.Executable("run.sh", "#!/bin/sh\n"), gittest.Symlink("link", "README"))
+		if i == 5 {
+			m.oldBlob = m.Git("rev-parse", "main:README")
+		}
+		if i%10 == 0 {
+			m.Git("tag", "-a", "-m", "release", fmt.Sprintf("v%d", i), "main")
+			m.Git("branch", fmt.Sprintf("topic/%d", i), "main")
+		}
+	}
+	m.Git("tag", "light", "main~3")
+	m.Git("tag", "-a", "-m", "of a file", "blobtag", "main:README")
+	m.oldTag = m.Git("rev-parse", "v0")
+	m.Git("repack", "-adq")
+	m.Git("pack-refs", "--all")
+	m.Commit("main", gittest.Regular("README", "loose\n"))
+	commit := func(content string) (id, blob string) {
+		m.Commit("draft", gittest.Regular("secret", content))
+		id, blob = m.Git("rev-parse", "draft"), m.Git("rev-parse", "draft:secret")
+		m.Git("branch", "-D", "-q", "draft")
+		return id, blob
+	}
+	m.hidden, m.hiddenBlob = commit("hidden")
+	m.SetRef("refs/internal/x", m.hidden)
+	m.Git("config", "transfer.hideRefs", "refs/internal")
+	m.stash, _ = commit("stash")
+	m.SetRef("refs/stash", m.stash)
+	m.lost, m.lostBlob = commit("lost")
+	m.lostTree = m.Git("rev-parse", m.lost+"^{tree}")
+	return m
+}
+
+// served are the refs that clients get, as git ls-remote prints them.
+func (m gitMirror) served() string {
+	lines := strings.Split(m.Git("ls-remote", "."), "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		return strings.Contains(line, "refs/internal/") || strings.Contains(line, "refs/stash")
+	}), "\n")
+}
+
+// objects lists all objects that revisions lead to.
+func objectsOf(g gitClient, dir string, revisions ...string) string {
+	g.t.Helper()
+	args := append([]string{"rev-list", "--objects", "--no-object-names"}, revisions...)
+	lines := strings.Split(g.must(dir, args...), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func TestGitClonesAndFetches(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := newGitMirror(t, filepath.Join(root, "group", "app.git"))
+	url := start(t, root).url + "/git/group/app"
+	cases := 0
+	for _, version := range []string{"0", "1", "2"} {
+		g := gitClient{t, []string{"protocol.version=" + version, "gc.auto=0", "maintenance.auto=false"}}
+		for _, address := range []string{url, url + ".git"} {
+			if got := g.must(root, "ls-remote", address); got != mirror.served() {
+				t.Errorf("ls-remote in version %s: %s\nwant %s", version, got, mirror.served())
+			}
+			cases++
+		}
+		for _, options := range [][]string{
+			nil, {"--bare"}, {"--mirror"}, {"--depth=1"}, {"--depth=3", "--no-single-branch"}, {"--single-branch"},
+			{"--branch=topic/20"}, {"--branch=v10", "--depth=2"}, {"--filter=blob:none"}, {"--filter=tree:0"},
+			{"--filter=blob:limit=100"}, {"--shallow-exclude=topic/20"}, {"--no-tags"},
+		} {
+			if version == "1" && len(options) > 0 { // it is version 0 with a line before it
+				continue
+			}
+			clone := filepath.Join(t.TempDir(), "clone")
+			g.must(root, append(append([]string{"clone", "-q"}, options...), url, clone)...)
+			checkClone(t, g, mirror, clone, options)
+			cases++
+		}
+	}
+	if cases != 6+13+1+13 {
+		t.Errorf("%d cases were tried", cases)
+	}
+}
+
+// checkClone compares a clone with the mirror: refs, objects, and what git thinks of it.
+func checkClone(t *testing.T, g gitClient, mirror gitMirror, clone string, options []string) {
+	t.Helper()
+	what := fmt.Sprint(g.settings, options)
+	if said := g.must(clone, "fsck", "--no-dangling", "--connectivity-only"); strings.Contains(said, "error") {
+		t.Errorf("%s: fsck: %s", what, said)
+	}
+	head := g.must(clone, "rev-parse", "HEAD")
+	if !strings.Contains(mirror.served(), head) && !slices.Contains(options, "--branch=v10") {
+		t.Errorf("%s: HEAD is %s", what, head)
+	}
+	for _, secret := range []string{mirror.hidden, mirror.stash, mirror.lost, mirror.hiddenBlob, mirror.lostBlob} {
+		if said, err := g.try(clone, "-c", "remote.origin.promisor=false", "cat-file", "-e", secret); err == nil {
+			t.Errorf("%s: the clone has %s, which is not served %s", what, secret, said)
+		}
+	}
+	switch {
+	case slices.Contains(options, "--mirror"):
+		want := strings.Join(strings.Fields(mirror.served()), " ")
+		if got := strings.Join(strings.Fields(g.must(clone, "ls-remote", ".")), " "); got != want {
+			t.Errorf("%s: refs are %s, want %s", what, got, want)
+		}
+		fallthrough
+	case len(options) == 0, slices.Contains(options, "--bare"):
+		revisions := []string{"--branches", "--tags"}
+		if len(options) == 0 {
+			revisions = []string{"--remotes", "--tags"}
+		}
+		want := objectsOf(g, mirror.Dir, "--branches", "--tags")
+		if got := objectsOf(g, clone, revisions...); got != want || len(want) < 5000 {
+			t.Errorf("%s: %d bytes of object ids, the mirror has %d", what, len(got), len(want))
+		}
+		g.must(clone, "fsck", "--strict", "--no-dangling")
+	case strings.HasPrefix(options[0], "--filter"):
+		// What is missing comes when it is used: each commit's files, and the history by content.
+		want := mirror.Git("log", "-p", "-4", "main")
+		if got := g.must(clone, "log", "-p", "-4"); got != want {
+			t.Errorf("%s: the history differs", what)
+		}
+	}
+}
+
+func TestGitDeepensAShallowClone(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := newGitMirror(t, filepath.Join(root, "app.git"))
+	url := start(t, root).url + "/git/app"
+	for _, version := range []string{"0", "1", "2"} {
+		g := gitClient{t, []string{"protocol.version=" + version}}
+		clone := filepath.Join(t.TempDir(), "clone")
+		g.must(root, "clone", "-q", "--depth=1", url, clone)
+		for _, step := range []struct{ option, want string }{
+			{"--depth=1", "1"}, {"--deepen=4", "5"}, {"--depth=9", "9"},
+			{"--shallow-exclude=topic/20", mirror.Git("rev-list", "--count", "topic/20..main")},
+			{"--unshallow", mirror.Git("rev-list", "--count", "main")},
+		} {
+			g.must(clone, "fetch", "-q", step.option, "origin", "main")
+			if got := g.must(clone, "rev-list", "--count", "origin/main"); got != step.want {
+				t.Errorf("version %s, %s: %s commits, want %s", version, step.option, got, step.want)
+			}
+			g.must(clone, "fsck", "--strict", "--no-dangling")
+		}
+		if want := objectsOf(g, mirror.Dir, "main"); objectsOf(g, clone, "origin/main") != want {
+			t.Errorf("version %s: other objects than the mirror's", version)
+		}
+	}
+}
+
+func TestGitFetchesWhatServedRefsLeadTo(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := newGitMirror(t, filepath.Join(root, "app.git"))
+	bitmaps := newGitMirror(t, filepath.Join(root, "bitmaps.git"))
+	bitmaps.Git("repack", "-adbq", "--keep-unreachable")
+	served := start(t, root).url + "/git/"
+	lenient := start(t, root, "--allow-unreachable").url + "/git/"
+	cases := 0
+	for _, version := range []string{"0", "1", "2"} {
+		g := gitClient{t, []string{"protocol.version=" + version}}
+		fetch := func(url, want string) (string, error) {
+			clone := filepath.Join(t.TempDir(), "clone")
+			g.must(root, "init", "-q", "--bare", clone)
+			said, err := g.try(clone, "fetch", "-q", "--depth=1", url, want)
+			if err == nil {
+				g.must(clone, "cat-file", "-e", want)
+			}
+			cases++
+			return said, err
+		}
+		for name, m := range map[string]gitMirror{"app": mirror, "bitmaps": bitmaps} {
+			reached := []string{m.Git("rev-parse", "main"), m.Git("rev-parse", "main~20"), m.Git("rev-parse", "light~2"),
+				m.oldTag, m.oldBlob, m.Git("rev-parse", "main~30^{tree}")}
+			for _, want := range reached {
+				if said, err := fetch(served+name, want); err != nil {
+					t.Errorf("version %s, %s: %s, which a ref leads to: %s", version, name, want, said)
+				}
+			}
+			for _, want := range []string{
+				m.hidden, m.stash, m.lost, m.hiddenBlob, m.lostBlob, m.lostTree, strings.Repeat("1", 40),
+			} {
+				said, err := fetch(served+name, want)
+				if err == nil || !strings.Contains(said, "not our ref "+want) {
+					t.Errorf("version %s, %s: %s, which no served ref leads to: %v %s", version, name, want, err, said)
+				}
+			}
+			if said, err := fetch(lenient+name, m.lost); err != nil {
+				t.Errorf("version %s: with --allow-unreachable: %s", version, said)
+			}
+		}
+	}
+	if cases != 3*2*14 {
+		t.Errorf("%d cases were tried", cases)
+	}
+}
+
+func TestGitRefusals(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := newGitMirror(t, filepath.Join(root, "app.git"))
+	mirror.Git("config", "remote.origin.url", "https://user:secret@git.example/app.git")
+	p := start(t, root)
+	g := gitClient{t: t}
+	clone := filepath.Join(t.TempDir(), "clone")
+	g.must(root, "clone", "-q", p.url+"/git/app", clone)
+	said, err := g.try(clone, "push", "origin", "main:new")
+	if err == nil || !strings.Contains(said, "read only. Push to https://git.example/app.git ") ||
+		strings.Contains(said, "secret") {
+		t.Errorf("push: %v %s", err, said)
+	}
+	if said, err := g.try(root, "ls-remote", p.url+"/git/none"); err == nil || !strings.Contains(said, "not found") {
+		t.Errorf("an unknown repository: %v %s", err, said)
+	}
+	dumb := exec.CommandContext(t.Context(), "git", "ls-remote", p.url+"/git/app")
+	dumb.Env = append(gittest.Env(), "GIT_SMART_HTTP=0")
+	if out, err := dumb.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("dumb protocol")) {
+		t.Errorf("the dumb protocol: %v %s", err, out)
+	}
+	off := start(t, root, "--git=off")
+	if said, err := g.try(root, "ls-remote", off.url+"/git/app"); err == nil || !strings.Contains(said, "not found") {
+		t.Errorf("with --git=off: %v %s", err, said)
+	}
+}

@@ -1,0 +1,30 @@
+package repos
+
+import "net/url"
+
+// Origin is the address that the mirror was cloned from, without a password or token, for messages to clients. It is
+// "" if there is none, or one on this machine.
+func (r *Repository) Origin() string {
+	address := ""
+	for _, value := range r.git.Configured("remote.origin.url") {
+		address = value // the last one counts
+	}
+	return withoutCredentials(address)
+}
+
+// withoutCredentials keeps the user of an ssh address, without which it would not work.
+func withoutCredentials(address string) string {
+	host, _, ok := splitURL(address)
+	if !ok || host == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || u.User == nil { // host:path has no password
+		return address
+	}
+	u.User = url.User(u.User.Username())
+	if u.Scheme != "ssh" {
+		u.User = nil
+	}
+	return u.String()
+}

@@ -1,0 +1,37 @@
+// Package uploadpack serves git clients with the operator's own git: it runs `git upload-pack --stateless-rpc` for each
+// request. It knows no HTTP.
+//
+// # Order of use
+//
+// Make an [Engine] with [New] from the program that [Find] returns, and [Engine.Close] it. For each request open a
+// [Session] with [Engine.Open], call [Session.Advertise] or [Session.Serve], copy the [Reply], and close both.
+//
+// # Promises
+//
+// Git never reads a mirror's configuration. It runs in a repository of our own, made for one request in a private
+// folder: a config, HEAD and packed-refs with the served refs, and symbolic links to the mirror's packs, loose objects
+// and commit-graphs. So no line of a mirror's config has any effect, whatever keys name programs or files in present or
+// future versions of git; its hooks, attributes, alternates and refs are not read either. Alternates below the root are
+// linked as well. The environment has no system or user configuration.
+//
+// A client gets only objects that served refs reach. Git's protocol v2 itself gives any object to a client that knows
+// its id. Therefore a request is read to its end, into a file, before git starts, and each wanted id is compared with
+// the refs. Other ids are searched with `git rev-list --objects`, from the newest commits on.
+//
+// [limits.Limiter] reserves memory before a program starts, and the configuration bounds the program's memory. A
+// program waits while its output is not read. It ends, with all its child processes, with the session, the context or
+// the engine; nothing of it is left when Close has returned.
+//
+// # Limits
+//
+// A client that knows the id of a hidden object can find out that the mirror has it: git acknowledges the commits that
+// both sides have.
+//
+// # Decisions
+//
+// A request gets a repository of its own instead of the mirror with overridden settings: a list of overrides would have
+// to contain every key of every version of git that names a program or a file.
+//
+// The pkt-lines of requests are read here, since go-git's scanner refuses the delimiters of protocol v2 (a test shows
+// it). go-git's encoder writes those of replies, in httpx.
+package uploadpack

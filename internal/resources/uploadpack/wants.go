@@ -1,0 +1,102 @@
+package uploadpack
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// WantError means that no served ref reaches a wanted object. It does not tell whether the mirror has the object.
+type WantError struct{ ID git.ID }
+
+// Error has git's own words, by which clients recognise the error.
+func (e *WantError) Error() string { return fmt.Sprintf("upload-pack: not our ref %s", e.ID) }
+
+// searches are the ways to decide whether served refs reach objects, the cheap one first. Each lists objects.
+var searches = []struct {
+	args []string
+	// rest is true if the search gets the wanted objects and lists those that no ref reaches. Objects that the mirror
+	// lacks are in no list: git refuses them later. Otherwise the list has the reachable objects.
+	rest bool
+}{
+	// With bitmaps this is exact and fast. Without them it only recognises commits.
+	{[]string{"--use-bitmap-index", "--stdin", "--not", "--all"}, true},
+	// All objects, those of the newest commits first, which partial clones usually want.
+	{[]string{"--in-commit-order", "--all"}, false},
+}
+
+// checkWants refuses wanted objects, in order and each once, that no served ref reaches.
+func (s *Session) checkWants(wanted []git.ID) error {
+	if len(wanted) == 0 || s.engine.options.AllowUnreachable {
+		return nil
+	}
+	grant, err := s.engine.options.Limits.Call(s.ctx, s.repository.Name(), s.memory)
+	if err != nil {
+		return err
+	}
+	defer grant.Release()
+	for _, search := range searches {
+		missing, err := s.missing(search.args, wanted, search.rest)
+		if err != nil {
+			return err
+		}
+		if wanted = missing; len(wanted) == 0 {
+			return nil
+		}
+	}
+	return &WantError{wanted[0]}
+}
+
+// missing returns the wanted objects that a search has not found. It ends the search as soon as it found all.
+func (s *Session) missing(args []string, wanted []git.ID, rest bool) ([]git.ID, error) {
+	var input bytes.Buffer
+	for _, id := range wanted {
+		if rest {
+			_, _ = fmt.Fprintln(&input, id)
+		}
+	}
+	args = append([]string{
+		"--git-dir=" + s.folder, "rev-list", "--objects", "--no-object-names", "--ignore-missing",
+	}, args...)
+	reply, err := s.run(&input, args...)
+	if err != nil {
+		return nil, err
+	}
+	listed, left := make([]bool, len(wanted)), len(wanted)
+	lines := bufio.NewScanner(reply)
+	for left > 0 && lines.Scan() {
+		id, err := git.ParseID(lines.Text())
+		if err != nil {
+			continue
+		}
+		if at, ok := slices.BinarySearchFunc(wanted, id, compareIDs); ok && !listed[at] {
+			listed[at] = true
+			left--
+		}
+	}
+	if left == 0 && !rest {
+		return nil, reply.Close()
+	}
+	if err := errors.Join(lines.Err(), drain(reply), reply.Close()); err != nil {
+		return nil, err
+	}
+	var missing []git.ID
+	for at, id := range wanted {
+		if listed[at] == rest {
+			missing = append(missing, id)
+		}
+	}
+	return missing, nil
+}
+
+func drain(r io.Reader) error {
+	_, err := io.Copy(io.Discard, r)
+	return err
+}
+
+func compareIDs(a, b git.ID) int { return bytes.Compare(a[:], b[:]) }
