@@ -20,6 +20,8 @@ const (
 	ProfileFull = "full"
 	// ProfileArchive is the output of git archive.
 	ProfileArchive = "archive"
+	// ProfileCheckout is ProfileWorktree in a clone: the folder has a .git, and git status is clean.
+	ProfileCheckout = "checkout"
 
 	// packed is the cheapest compressed format to unpack. plain costs the server nothing.
 	packed, plain = ".tar.zst", ".tar"
@@ -88,6 +90,8 @@ type Result struct {
 	Skipped []string `json:"skipped"`
 	// SkippedCount is the number of skipped links.
 	SkippedCount int `json:"skippedCount"`
+	// Behind is the reason why a clone has got the new commits, and its branch stays where it was; "" otherwise.
+	Behind string `json:"behind,omitempty"`
 }
 
 // mostNamed is as many as a person reads.
@@ -140,6 +144,9 @@ func (o Options) archive(revision string, more url.Values) string {
 		format = plain
 	}
 	query := url.Values{"profile": {o.Profile}}
+	if o.isCheckout() {
+		query.Set("objects", "converted") // this package packs the others
+	}
 	for name, values := range map[string][]string{"path": o.Paths, "exclude": o.Exclude} {
 		if len(values) > 0 {
 			query[name] = values
@@ -157,6 +164,8 @@ func (o Options) archive(revision string, more url.Values) string {
 		strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
+func (o Options) isCheckout() bool { return o.Profile == ProfileCheckout }
+
 func escape(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
 // isComposed reports whether archives have content from outside of their commit. There are no
@@ -171,7 +180,7 @@ func isAmong(path string, several []string) bool {
 	return slices.ContainsFunc(several, func(one string) bool { return path == one || below(path, one) })
 }
 
-var profiles = []string{ProfileWorktree, ProfileFull, ProfileArchive}
+var profiles = []string{ProfileWorktree, ProfileFull, ProfileArchive, ProfileCheckout}
 
 func (o Options) withDefaults() (Options, error) {
 	o.Ref = cmp.Or(o.Ref, "HEAD")

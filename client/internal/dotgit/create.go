@@ -15,14 +15,13 @@ import (
 // Create makes a repository of the folder in which the archive was received. It lacks the index only,
 // which is returned: its entries have no [Stat] yet.
 func (in *Incoming) Create(ctx context.Context) (*Index, error) {
-	d, err := in.describe()
-	if err != nil {
+	if err := in.describe(); err != nil {
 		return nil, err
 	}
-	if err := in.writeFiles(d); err != nil {
+	if err := in.writeFiles(); err != nil {
 		return nil, err
 	}
-	v, err := in.check(ctx, d, in.folder, git.ID{})
+	v, err := in.check(ctx, in.folder, git.ID{})
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +38,7 @@ func (in *Incoming) Create(ctx context.Context) (*Index, error) {
 
 // check publishes the pack in the folder, and compares all objects with the commit. Contents of the
 // working tree that are no objects of the commit are then removed from the pack.
-func (in *Incoming) check(ctx context.Context, d description, root string, base git.ID) (v *verifier, err error) {
+func (in *Incoming) check(ctx context.Context, root string, base git.ID) (v *verifier, err error) {
 	packs := filepath.Join(in.folder, "objects", "pack")
 	name, err := in.pack.publish(packs, !base.IsZero())
 	if err != nil {
@@ -50,7 +49,7 @@ func (in *Incoming) check(ctx context.Context, d description, root string, base 
 		return nil, err
 	}
 	err = withSnapshot(root, inside, func(s *git.Snapshot) error {
-		v, err = in.verify(ctx, s, d, base)
+		v, err = in.verify(ctx, s, base)
 		return err
 	})
 	if err != nil || len(v.unwanted) == 0 {
@@ -91,29 +90,29 @@ func withSnapshot(root, folder string, use func(*git.Snapshot) error) error {
 }
 
 // writeFiles writes all files of a repository but the objects and the index.
-func (in *Incoming) writeFiles(d description) error {
+func (in *Incoming) writeFiles() error {
 	for _, name := range checkout.Folders() {
 		if err := os.MkdirAll(filepath.Join(in.folder, name), 0o777); err != nil { //nolint:gosec // the umask decides
 			return err
 		}
 	}
-	if err := in.write("HEAD", d.Head()); err != nil {
+	if err := in.write("HEAD", in.Head()); err != nil {
 		return err
 	}
 	_, err := os.Lstat(filepath.Join(in.folder, "head"))
-	config, other := d.config(err == nil)
+	config, other := in.config(err == nil)
 	if other != nil {
 		return other
 	}
 	files := map[string][]byte{
-		"config": config, "packed-refs": d.PackedRefs(d.remote.URL != ""),
+		"config": config, "packed-refs": in.PackedRefs(in.remote.URL != ""),
 		"description": []byte("Unnamed repository; edit this file 'description' to name the repository.\n"),
 	}
-	if len(d.shallow) > 0 {
-		files["shallow"] = checkout.Shallow(d.shallow)
+	if len(in.shallow) > 0 {
+		files["shallow"] = checkout.Shallow(in.shallow)
 	}
-	if d.Default && d.remote.URL != "" {
-		files["refs/remotes/origin/HEAD"] = d.RemoteHead()
+	if in.Default && in.remote.URL != "" {
+		files["refs/remotes/origin/HEAD"] = in.RemoteHead()
 	}
 	for name, content := range files {
 		if err := in.write(name, content); err != nil {

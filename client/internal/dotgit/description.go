@@ -26,28 +26,44 @@ const (
 	remotes = "refs/remotes/origin/"
 )
 
+// Branch returns the full name of the branch that a checkout is of, or "".
+func (d *description) Branch() string {
+	if strings.HasPrefix(d.Name, heads) {
+		return d.Name
+	}
+	return ""
+}
+
+// Tracking returns the name of the ref in which a clone remembers the server's branch or tag, or ""
+// for a commit alone.
+func (d *description) Tracking() string {
+	if branch, ok := strings.CutPrefix(d.Name, heads); ok {
+		return remotes + branch
+	}
+	return d.Name
+}
+
 // describe reads the small files of .git.
-func (in *Incoming) describe() (d description, err error) {
+func (in *Incoming) describe() error {
 	for _, needed := range []string{headFile, configFile} {
 		if !in.seen[needed] {
-			return d, untrusted("it has no %s", needed)
+			return untrusted("it has no %s", needed)
 		}
 	}
-	d.Commit, d.Target = in.Commit, in.Commit
-	steps := []func(*description) error{in.readHead, in.readRefs, in.readRemoteHead, in.readShallow, in.readConfig}
-	for _, read := range steps {
-		if err := read(&d); err != nil {
-			return d, err
+	in.Target = in.Commit
+	for _, read := range []func() error{in.readHead, in.readRefs, in.readRemoteHead, in.readShallow, in.readConfig} {
+		if err := read(); err != nil {
+			return err
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // readHead takes the branch, if HEAD is not detached.
-func (in *Incoming) readHead(d *description) error {
+func (in *Incoming) readHead() error {
 	text := strings.TrimSuffix(string(in.texts[headFile]), "\n")
 	if name, ok := strings.CutPrefix(text, "ref: "); ok {
-		d.Name = name
+		in.Name = name
 		return checkName(name, heads)
 	}
 	if text != in.Commit.String() {
@@ -65,7 +81,7 @@ func checkName(name, prefix string) error {
 }
 
 // readRefs takes the tag of a detached HEAD, and checks the others: they hold the commit.
-func (in *Incoming) readRefs(d *description) error {
+func (in *Incoming) readRefs() error {
 	for line := range strings.Lines(string(in.texts[packedFile])) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.HasPrefix(line, "#") || line == "^"+in.Commit.String() {
@@ -76,38 +92,38 @@ func (in *Incoming) readRefs(d *description) error {
 		if err != nil {
 			return untrusted("the line %.300q of its packed-refs is malformed", line)
 		}
-		branch, isBranch := strings.CutPrefix(d.Name, heads)
+		branch, isBranch := strings.CutPrefix(in.Name, heads)
 		switch {
-		case id == in.Commit && isBranch && (name == d.Name || name == remotes+branch):
+		case id == in.Commit && isBranch && (name == in.Name || name == remotes+branch):
 			continue
-		case d.Name != "":
+		case in.Name != "":
 			return untrusted("it has the ref %.300q", name)
 		}
 		if err := checkName(name, tags); err != nil {
 			return err
 		}
-		d.Name, d.Target = name, id
+		in.Name, in.Target = name, id
 	}
 	return nil
 }
 
-func (in *Incoming) readRemoteHead(d *description) error {
+func (in *Incoming) readRemoteHead() error {
 	text, ok := in.texts[remoteHeadFile]
-	branch, isBranch := strings.CutPrefix(d.Name, heads)
+	branch, isBranch := strings.CutPrefix(in.Name, heads)
 	if ok && (!isBranch || string(text) != "ref: "+remotes+branch+"\n") {
 		return untrusted("its default branch is another one")
 	}
-	d.Default = ok
+	in.Default = ok
 	return nil
 }
 
-func (in *Incoming) readShallow(d *description) error {
+func (in *Incoming) readShallow() error {
 	for line := range strings.Lines(string(in.texts[shallowFile])) {
 		id, err := git.ParseID(strings.TrimSuffix(line, "\n"))
 		if err != nil {
 			return untrusted("its list of cut commits has the line %.300q", line)
 		}
-		d.shallow = append(d.shallow, id)
+		in.shallow = append(in.shallow, id)
 	}
 	return nil
 }
@@ -123,22 +139,22 @@ var settings = map[string][]string{
 
 // readConfig takes the URLs of the remote, and refuses a configuration with any other key than those
 // of a checkout.
-func (in *Incoming) readConfig(d *description) error {
+func (in *Incoming) readConfig() error {
 	parsed := config.New()
 	if err := config.NewDecoder(bytes.NewReader(in.texts[configFile])).Decode(parsed); err != nil {
 		return untrusted("its configuration is malformed: %w", err)
 	}
 	for _, section := range parsed.Sections {
 		name := strings.ToLower(section.Name)
-		if err := d.take(name, section.Options); err != nil {
+		if err := in.take(name, section.Options); err != nil {
 			return err
 		}
 		for _, part := range section.Subsections {
 			inner := name + "." + part.Name
-			if inner == "branch."+strings.TrimPrefix(d.Name, heads) {
+			if inner == "branch."+strings.TrimPrefix(in.Name, heads) {
 				inner = "branch.*"
 			}
-			if err := d.take(inner, part.Options); err != nil {
+			if err := in.take(inner, part.Options); err != nil {
 				return err
 			}
 		}

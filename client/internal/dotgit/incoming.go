@@ -29,8 +29,7 @@ func untrusted(format string, args ...any) error {
 // Incoming is the archive of a checkout while it arrives. Its methods are for one goroutine, except
 // for Copy and File.
 type Incoming struct {
-	// Commit is the commit that the archive is said to be of.
-	Commit git.ID
+	description // Commit is set by the caller, and the rest by describe
 
 	folder   string
 	pack     *pack

@@ -272,3 +272,9 @@ func (e *Entry) appendTo(b []byte) []byte {
 	padding := entryAlign - (len(b)-start)%entryAlign // at least one NUL
 	return append(b, make([]byte, padding)...)
 }
+
+// Times returns the times of modification and of change, in nanoseconds since 1970; 0 if they are
+// unknown.
+func (s Stat) Times() (modified, changed int64) {
+	return int64(s.MTime)*second + int64(s.MTimeNano), int64(s.CTime)*second + int64(s.CTimeNano)
+}

@@ -28,25 +28,31 @@ func (x *Index) Examine(dir string) error {
 	return nil
 }
 
-// Moved takes the new times of the files that were renamed with the entries of the folder, and whose
-// change of status is later than before therefore. A file that was changed meanwhile keeps no Stat, so that git
-// compares it.
-func (x *Index) Moved(dir string) {
+// Find returns the entry of a path, or nil.
+func (x *Index) Find(path string) *Entry {
+	at, ok := slices.BinarySearchFunc(x.Entries, path, func(e Entry, path string) int {
+		return strings.Compare(e.Path, path)
+	})
+	if !ok {
+		return nil
+	}
+	return &x.Entries[at]
+}
+
+// SetStats gives entries their Stat; others keep theirs.
+func (x *Index) SetStats(stats map[string]Stat) {
 	for i := range x.Entries {
-		e := &x.Entries[i]
-		if strings.Contains(e.Path, "/") || e.Stat == (Stat{}) {
-			continue
+		if s, ok := stats[x.Entries[i].Path]; ok {
+			x.Entries[i].Stat = s
 		}
-		info, err := os.Lstat(filepath.Join(dir, e.Path))
-		if err != nil {
-			e.Stat = Stat{}
-			continue
-		}
-		now := StatOf(info)
-		before := e.Stat
-		before.CTime, before.CTimeNano = now.CTime, now.CTimeNano
-		if e.Stat = now; now != before {
-			e.Stat = Stat{}
+	}
+}
+
+// ForgetTop takes the Stat from the files in the top folder: a rename has changed it.
+func (x *Index) ForgetTop() {
+	for i := range x.Entries {
+		if !strings.Contains(x.Entries[i].Path, "/") {
+			x.Entries[i].Stat = Stat{}
 		}
 	}
 }
@@ -71,9 +77,8 @@ func (x *Index) WriteFile(name string) error {
 	return os.Chtimes(name, after, after)
 }
 
-// apply makes the index that of another commit. stat returns the Stat of a file that was written, or
-// the zero value.
-func (x *Index) apply(c Change, stat func(path string) Stat) {
+// apply makes the index that of another commit. stats are those of the files that were written.
+func (x *Index) apply(c Change, stats map[string]Stat) {
 	changes := make(map[string]Changed, len(c.Paths))
 	for _, p := range c.Paths {
 		changes[p.Path] = p
@@ -81,17 +86,13 @@ func (x *Index) apply(c Change, stat func(path string) Stat) {
 	known := x.knownFolders(c)
 	kept := x.Entries[:0]
 	for _, e := range x.Entries {
-		if _, changed := changes[e.Path]; changed {
-			continue
+		if _, changed := changes[e.Path]; !changed {
+			kept = append(kept, e)
 		}
-		if s := stat(e.Path); s != (Stat{}) && e.Stage == 0 {
-			e.Stat = s
-		}
-		kept = append(kept, e)
 	}
 	for _, p := range c.Paths {
 		if p.New.Mode != 0 {
-			kept = append(kept, Entry{Path: p.Path, Mode: p.New.Mode, ID: p.New.ID, Stat: stat(p.Path)})
+			kept = append(kept, Entry{Path: p.Path, Mode: p.New.Mode, ID: p.New.ID, Stat: stats[p.Path]})
 		}
 	}
 	slices.SortFunc(kept, compareEntries)

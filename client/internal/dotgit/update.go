@@ -18,7 +18,6 @@ import (
 type Update struct {
 	Change
 	*Incoming
-	description
 	repository *Repository
 }
 
@@ -54,19 +53,24 @@ func (in *Incoming) Discard() error { return errors.Join(in.Close(), os.RemoveAl
 // Compare compares what has come with its commit, and with the one that the archive is the difference
 // from.
 func (r *Repository) Compare(ctx context.Context, in *Incoming, base git.ID) (*Update, error) {
-	d, err := in.describe()
+	if err := in.describe(); err != nil {
+		return nil, err
+	}
+	v, err := in.check(ctx, r.common, base)
 	if err != nil {
 		return nil, err
 	}
-	v, err := in.check(ctx, d, r.common, base)
-	if err != nil {
-		return nil, err
-	}
-	d.shallow = slices.DeleteFunc(d.shallow, func(id git.ID) bool { return in.received[id] == 0 })
-	if _, err := os.Lstat(r.shallowFile()); len(d.shallow) > 0 && err != nil {
+	in.shallow = slices.DeleteFunc(in.shallow, func(id git.ID) bool { return in.received[id] == 0 })
+	if len(in.shallow) > 0 && !r.IsShallow() {
 		return nil, fmt.Errorf("%w: it has the whole history, and the server sends a part of it", ErrUnsupported)
 	}
-	return &Update{Change: v.change, Incoming: in, description: d, repository: r}, nil
+	return &Update{Change: v.change, Incoming: in, repository: r}, nil
+}
+
+// IsShallow reports whether the repository has a part of the history only.
+func (r *Repository) IsShallow() bool {
+	_, err := os.Lstat(r.shallowFile())
+	return err == nil
 }
 
 func (r *Repository) shallowFile() string { return filepath.Join(r.common, "shallow") }
@@ -112,15 +116,6 @@ func (u *Update) Publish() (err error) {
 	})
 }
 
-// Tracking returns the name of the ref in which the repository remembers the server's branch or tag,
-// or "" for a commit alone.
-func (u *Update) Tracking() string {
-	if branch, ok := strings.CutPrefix(u.Name, heads); ok {
-		return remotes + branch
-	}
-	return u.Name
-}
-
 // Track sets the ref in which the repository remembers the server's branch or tag.
 func (u *Update) Track(old git.ID) error {
 	if name := u.Tracking(); name != "" {
@@ -140,7 +135,7 @@ type Advance struct {
 // would change.
 func (u *Update) Begin() (a *Advance, staged []string, err error) {
 	r := u.repository
-	l, err := r.lock(filepath.Join(r.folder, "index"))
+	l, err := r.lock(r.IndexFile())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,12 +148,15 @@ func (u *Update) Begin() (a *Advance, staged []string, err error) {
 
 // Index reads the index of the repository.
 func (r *Repository) Index() (*Index, error) {
-	content, err := os.ReadFile(filepath.Join(r.folder, "index"))
+	content, err := os.ReadFile(r.IndexFile())
 	if err != nil {
 		return nil, err
 	}
 	return ParseIndex(content)
 }
+
+// IndexFile returns the path of the index.
+func (r *Repository) IndexFile() string { return filepath.Join(r.folder, "index") }
 
 // staged lists the changed paths at which the index has neither version, and those of a folder in
 // place of which there will be a file, or the other way round.
@@ -175,12 +173,12 @@ func (a *Advance) staged() (paths []string) {
 	}
 	found := make(map[string]bool)
 	for _, e := range a.index.Entries {
-		p, changes_ := changes[e.Path]
-		found[e.Path] = changes_
-		if changes_ && !e.is(p.Old) && !e.is(p.New) {
+		p, changed := changes[e.Path]
+		found[e.Path] = changed
+		if changed && !e.is(p.Old) && !e.is(p.New) {
 			paths = append(paths, e.Path)
 		}
-		if !changes_ && (folders[e.Path] || a.isBelowFile(changes, e.Path)) {
+		if !changed && (folders[e.Path] || a.isBelowFile(changes, e.Path)) {
 			paths = append(paths, e.Path)
 		}
 	}
@@ -209,10 +207,11 @@ func (e Entry) is(t git.TreeEntry) bool {
 // Cancel releases the index.
 func (a *Advance) Cancel() error { return a.lock.release() }
 
-// Finish writes the index, whose changed files have a Stat, and moves HEAD from where it was. It releases the index.
-func (a *Advance) Finish(from Head, stat func(path string) Stat) (err error) {
+// Finish writes the index, with the Stat of each file that was written, moves HEAD from where it was,
+// and releases the index.
+func (a *Advance) Finish(from Head, stats map[string]Stat) (err error) {
 	defer func() { err = errors.Join(err, a.lock.release()) }()
-	a.index.apply(a.Change, stat)
+	a.index.apply(a.Change, stats)
 	if err := a.lock.replace(a.index.WriteFile); err != nil {
 		return err
 	}
@@ -222,16 +221,15 @@ func (a *Advance) Finish(from Head, stat func(path string) Stat) (err error) {
 // moveHead moves the branch of HEAD, or HEAD itself to the branch or the commit of the update.
 func (a *Advance) moveHead(from Head) (err error) {
 	r := a.repository
-	to := Head{Commit: a.Commit}
-	if strings.HasPrefix(a.Name, heads) {
-		to.Name = a.Name
+	to := Head{Name: a.Branch(), Commit: a.Commit}
+	if to.Name != "" {
 		old := from.Commit
 		if from.Name != to.Name {
 			if old, err = r.Ref(to.Name); err != nil {
 				return err
 			}
 		}
-		if err := r.setRef(to.Name, a.Commit, old); err != nil {
+		if err := r.setRef(to.Name, to.Commit, old); err != nil {
 			return err
 		}
 	}
@@ -247,5 +245,5 @@ func (a *Advance) moveHead(from Head) (err error) {
 			return err
 		}
 	}
-	return r.log(filepath.Join(r.folder, "logs", "HEAD"), a.Commit, from.Commit)
+	return r.log(filepath.Join(r.folder, "logs", "HEAD"), to.Commit, from.Commit)
 }

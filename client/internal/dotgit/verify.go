@@ -34,6 +34,7 @@ type verifier struct {
 	ctx      context.Context
 	snapshot *git.Snapshot
 	change   Change
+	whole    bool            // there is no base
 	reached  map[git.ID]bool // objects that the commit leads to
 	entries  int64
 	convert  *converter
@@ -46,10 +47,10 @@ const mostEntries, mostDepth = 4_000_000, 200
 // verify compares everything that came with the commit: its trees lead to all of the files and
 // objects that came, and to no others than those and the ones of a base, whose commit is zero if
 // there is none.
-func (in *Incoming) verify(ctx context.Context, s *git.Snapshot, d description, base git.ID) (*verifier, error) {
+func (in *Incoming) verify(ctx context.Context, s *git.Snapshot, base git.ID) (*verifier, error) {
 	v := &verifier{
 		Incoming: in, ctx: ctx, snapshot: s, change: Change{trees: make(map[string]changedTree)},
-		reached: make(map[git.ID]bool), unwanted: make(map[git.ID]bool),
+		reached: make(map[git.ID]bool), unwanted: make(map[git.ID]bool), whole: base.IsZero(),
 	}
 	head, err := s.Commit(in.Commit)
 	if err != nil {
@@ -67,7 +68,7 @@ func (in *Incoming) verify(ctx context.Context, s *git.Snapshot, d description, 
 	}
 	slices.SortStableFunc(v.change.Paths, func(a, b Changed) int { return strings.Compare(a.Path, b.Path) })
 	for _, check := range []func() error{
-		v.others, func() error { return v.history(d) }, func() error { return v.tag(d) }, v.strays,
+		v.others, v.history, v.tag, v.strays,
 	} {
 		if err := check(); err != nil {
 			return nil, err
@@ -100,7 +101,10 @@ func (v *verifier) pair(folder string, id, base git.ID) error {
 	if err != nil {
 		return err
 	}
-	v.reached[id], v.change.trees[folder] = true, changedTree{base, id}
+	v.change.trees[folder] = changedTree{base, id}
+	if v.whole { // otherwise the objects that came are gone through once more
+		v.reached[id] = true
+	}
 	for _, e := range entries {
 		if v.entries++; v.entries > mostEntries {
 			return untrusted("it has more than %d files", mostEntries)
@@ -234,9 +238,9 @@ func (v *verifier) others() error {
 }
 
 // history follows the commits up to those that are cut, and those that were there before.
-func (v *verifier) history(d description) error {
+func (v *verifier) history() error {
 	cut := make(map[git.ID]bool)
-	for _, id := range d.shallow {
+	for _, id := range v.shallow {
 		cut[id] = true
 	}
 	for next := []git.ID{v.Commit}; len(next) > 0; {
@@ -311,8 +315,8 @@ func (v *verifier) exists(id git.ID) error {
 }
 
 // tag follows an annotated tag to the commit.
-func (v *verifier) tag(d description) error {
-	for id := d.Target; id != d.Commit; {
+func (v *verifier) tag() error {
+	for id := v.Target; id != v.Commit; {
 		raw, err := v.snapshot.RawTag(id)
 		if err != nil {
 			return incomplete(err)

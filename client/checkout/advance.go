@@ -1,0 +1,294 @@
+package checkout
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/internal/dotgit"
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// advance brings an existing clone up to date: as git fetch does, and then, if nothing of the user's
+// is in the way, the branch and the working tree.
+func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotgit.Repository) (_ Result, err error) {
+	head, err := repository.Head()
+	if err != nil {
+		return Result{}, err
+	}
+	known, err := f.readCloneState()
+	if err == nil {
+		err = f.adopt(repository, head, known)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	base, err := f.baseOf(ctx, repository, head)
+	if err != nil {
+		return Result{}, err
+	}
+	a := &advance{repository: repository, known: known, head: head, base: base}
+	if a.run, err = f.newRun(base.String(), nil); err != nil {
+		return Result{}, err
+	}
+	defer a.before.close()
+	a.result.Base, a.result.Commit = head.Commit.String(), head.Commit.String()
+	d, err := a.open(ctx, c, f.options.Ref)
+	if err != nil {
+		return a.result, err
+	}
+	defer func() { _ = d.Close() }() // it was only read
+	if known, err := a.knows(ctx, d.Commit); known || err != nil {
+		_, _ = io.CopyN(io.Discard, d.Download, nothingNew) // see take
+		return a.result, err
+	}
+	a.start(d)
+	if err := a.fetch(ctx, d); err != nil {
+		return a.result, err
+	}
+	defer func() { err = errors.Join(err, a.files.Close()) }()
+	err = a.apply(ctx)
+	return a.result, err
+}
+
+// advance is an update of an existing clone.
+type advance struct {
+	*run
+	repository *dotgit.Repository
+	known      cloneState
+	head       dotgit.Head
+	base       git.ID // what the archive may be the difference from
+	update     *dotgit.Update
+	files      spooled
+}
+
+// baseOf returns the commit that the update is the difference from: that of HEAD or, if the user has
+// committed something, the last one of the server.
+func (f *folder) baseOf(ctx context.Context, r *dotgit.Repository, head dotgit.Head) (git.ID, error) {
+	branch, ok := strings.CutPrefix(head.Name, "refs/heads/")
+	if !ok {
+		return head.Commit, nil
+	}
+	tracked, err := r.Ref("refs/remotes/origin/" + branch)
+	if err != nil || tracked.IsZero() || tracked == head.Commit {
+		return head.Commit, err
+	}
+	behind, err := r.IsAncestor(ctx, head.Commit, tracked)
+	if behind || err != nil {
+		return head.Commit, err
+	}
+	return tracked, nil
+}
+
+// knows reports whether the clone has all of a commit.
+func (a *advance) knows(ctx context.Context, commit string) (bool, error) {
+	id, err := git.ParseID(commit)
+	if err != nil || a.options.Ref != a.header.Ref {
+		return false, nil // its members say more
+	}
+	return a.repository.IsAncestor(ctx, id, a.head.Commit)
+}
+
+// fetch brings the objects.
+func (a *advance) fetch(ctx context.Context, d *counted) (err error) {
+	in, err := a.repository.Receive()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Discard()) }()
+	if a.files, err = a.spool(ctx, d, in); err != nil {
+		return err
+	}
+	if a.update, err = a.repository.Compare(ctx, in, a.base); err == nil {
+		err = a.update.Publish()
+	}
+	if err == nil {
+		err = a.track(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, a.files.Close())
+	}
+	return nil
+}
+
+// track remembers the server's branch, unless git has fetched a later one from elsewhere.
+func (a *advance) track(ctx context.Context) error {
+	old, err := a.repository.Ref(a.update.Tracking())
+	if err != nil || old == a.update.Target {
+		return err
+	}
+	if !old.IsZero() && old.String() != a.known.Tracked {
+		later, err := a.repository.IsAncestor(ctx, a.update.Commit, old)
+		if later || err != nil {
+			return err
+		}
+	}
+	return a.update.Track(old)
+}
+
+// apply brings the working tree, the index and HEAD to the commit.
+func (a *advance) apply(ctx context.Context) error {
+	reason, err := a.hindrance(ctx)
+	if reason != "" || err != nil {
+		return a.stayBehind(reason, err)
+	}
+	locked, staged, err := a.update.Begin()
+	if errors.Is(err, dotgit.ErrLocked) {
+		return a.stayBehind(ReasonLocked, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if !a.options.Force {
+		for _, path := range staged {
+			a.keep(Event{Path: path, Reason: ReasonStaged})
+		}
+		if err = a.rehearse(ctx); err != nil || a.result.KeptCount > 0 {
+			return errors.Join(a.stayBehind(ReasonEdited, err), locked.Cancel())
+		}
+	}
+	if err = a.write(ctx); err != nil || a.result.KeptCount > 0 {
+		return errors.Join(a.stayBehind(ReasonEdited, err), locked.Cancel())
+	}
+	stats, err := a.writtenStats(func(path string) bool { return a.wanted[path] })
+	if err != nil {
+		return errors.Join(err, locked.Cancel())
+	}
+	if err := locked.Finish(a.head, stats); err != nil {
+		return err
+	}
+	a.result.Commit = a.update.Commit.String()
+	return a.remember(a.repository, a.update.Incoming)
+}
+
+// write brings the files into the folder.
+func (a *advance) write(ctx context.Context) error {
+	in, err := a.changes()
+	if err != nil {
+		return err
+	}
+	return a.bring(ctx, in)
+}
+
+// stayBehind reports that the branch was not advanced.
+func (a *advance) stayBehind(reason string, err error) error {
+	if err == nil {
+		a.result.Commit, a.result.Behind = a.head.Commit.String(), reason
+		a.tell(Event{Event: EventBehind, Commit: a.update.Commit.String(), Base: a.result.Commit, Reason: reason})
+	}
+	return err
+}
+
+// hindrance returns why the branch may not be advanced, or "".
+func (a *advance) hindrance(ctx context.Context) (string, error) {
+	if a.repository.Unfinished() != "" {
+		return ReasonUnfinished, nil
+	}
+	target := a.update.Branch()
+	// A run has left HEAD there, and the user has moved nothing since then.
+	ours := a.head.Commit.String() == a.known.Commit && a.head.Name == a.known.Head
+	switch {
+	case ours && a.head.Name == target && a.repository.IsShallow():
+		return "", nil // the commits between may be cut
+	case !ours && a.head.Name != target:
+		return ReasonElsewhere, nil
+	}
+	from := a.head.Commit
+	if a.head.Name != target {
+		if target == "" {
+			return "", nil // no branch is moved
+		}
+		var err error
+		if from, err = a.repository.Ref(target); from.IsZero() || err != nil {
+			return "", err
+		}
+	}
+	behind, err := a.repository.IsAncestor(ctx, from, a.update.Commit)
+	if behind || err != nil {
+		return "", err
+	}
+	return ReasonCommits, nil
+}
+
+// rehearse finds the files of the user's that are in the way.
+func (a *advance) rehearse(ctx context.Context) (err error) {
+	var kept []Event
+	dry := *a.folder
+	dry.options.DryRun = true
+	dry.options.Events = func(e Event) {
+		if e.Event == EventKeep {
+			kept = append(kept, e)
+		}
+	}
+	r, err := dry.newRun(a.base.String(), nil)
+	if err != nil {
+		return err
+	}
+	defer r.before.close()
+	r.announced, r.wanted = a.announced, a.wanted
+	if r.journal, err = createJournal(a.path(rehearsalName)); err != nil {
+		return err
+	}
+	in, err := a.changes()
+	if err == nil {
+		err = r.unpack(ctx, in)
+	}
+	err = errors.Join(err, r.journal.close(), os.Remove(a.path(rehearsalName)), os.RemoveAll(a.path(previewName)))
+	for _, e := range kept {
+		a.keep(e)
+	}
+	return err
+}
+
+// changes is an archive of what differs, as a server would send it. Members that are not wanted are
+// in it as well.
+func (a *advance) changes() (io.Reader, error) {
+	manifest := struct {
+		Head        string   `json:"head"`
+		Base        string   `json:"base"`
+		TypeChanged []string `json:"typeChanged"`
+		Deleted     []string `json:"deleted"`
+	}{Head: a.update.Commit.String(), Base: a.base.String()}
+	a.wanted = make(map[string]bool)
+	emptied := make(map[string]bool) // folders
+	for _, p := range a.update.Paths {
+		if p.New.Mode != 0 {
+			a.wanted[p.Path] = true
+			continue
+		}
+		manifest.Deleted = append(manifest.Deleted, url.PathEscape(p.Path))
+		for at := path.Dir(p.Path); at != "." && !emptied[at]; at = path.Dir(at) {
+			emptied[at] = true
+		}
+	}
+	for at := range emptied {
+		if a.wanted[at] {
+			manifest.TypeChanged = append(manifest.TypeChanged, url.PathEscape(at))
+		}
+	}
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return nil, err
+	}
+	var front bytes.Buffer
+	out := tar.NewWriter(&front)
+	err = errors.Join(
+		out.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": manifest.Head}}),
+		out.WriteHeader(&tar.Header{Name: manifestPath, Mode: 0o644, Size: int64(len(text))}),
+	)
+	if err == nil {
+		_, err = out.Write(text)
+	}
+	if err = errors.Join(err, out.Flush()); err == nil {
+		_, err = a.files.Seek(0, io.SeekStart)
+	}
+	return io.MultiReader(&front, a.files), err
+}
