@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"client":                {"client/internal/retry", "internal/mcp/binary"},
 	"client/checkout":       {"client", "client/internal/retry", "client/unpack", "internal/base/swap"},
 	"client/internal/retry": {},
-	"client/unpack":         {"internal/base/swap"},
+	"client/unpack":         {"internal/base/filenames", "internal/base/swap"},
 
 	"internal/commands/cli":         {"internal/git/quoting", "internal/tools/spelling"},
 	"internal/commands/credentials": {},
@@ -137,8 +137,8 @@ var arrows = map[string][]string{
 	"internal/archive/subst":    {"internal/git/pretty"},
 	"internal/archive/tar":      {"internal/git"},
 	"internal/archive/tree": {
-		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/git",
-		"internal/git/pretty",
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec",
+		"internal/base/filenames", "internal/git", "internal/git/pretty",
 	},
 	"internal/archive/zip": {"internal/archive/compress/gzip", "internal/base/workers"},
 
@@ -210,6 +210,7 @@ var arrows = map[string][]string{
 
 	"internal/gittest": {},
 
+	"internal/base/filenames":             {},
 	"internal/base/loopback":              {},
 	"internal/base/lru":                   {},
 	"internal/base/operatorfile":          {},

@@ -2,57 +2,286 @@ package archive_test
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// extract unpacks a tar with the tar command.
-func extract(t *testing.T, archived []byte, flags ...string) *gittest.Repo {
+// origin is where the checkouts of tests say that they come from.
+const origin = "https://git.example/a.git"
+
+// checkoutPlan is the plan of a checkout of a revision, as a server makes it.
+func checkoutPlan(t *testing.T, repo *gittest.Repo, revision string, options archive.Options) *archive.Plan {
+	t.Helper()
+	p, err := tryCheckout(t, repo, revision, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func tryCheckout(
+	t *testing.T, repo *gittest.Repo, revision string, options archive.Options,
+) (*archive.Plan, error) {
+	t.Helper()
+	o := open(t, repo)
+	options.Profile = archive.ProfileCheckout
+	if options.Format == "" {
+		options.Format = archive.Tar
+	}
+	if options.Origin == "" {
+		options.Origin = origin
+	}
+	head, options, err := archive.Resolve(t.Context(), o.snapshot, revision, options)
+	if err != nil {
+		return nil, err
+	}
+	p, err := o.engine.Plan(t.Context(), o.snapshot, head, options)
+	if err == nil {
+		_, err = p.Validator(t.Context())
+	}
+	return p, err
+}
+
+// extract unpacks an archive with a command that reads it and gets the folder as its last argument.
+func extract(t *testing.T, archived []byte, command ...string) *gittest.Repo {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "checkout")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "tar", append(flags, "-xf", "-", "-C", dir)...)
-	cmd.Stdin = bytes.NewReader(archived)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("tar: %v\n%s", err, out)
-	}
+	extractTo(t, dir, archived, command...)
 	return gittest.Existing(t, dir)
 }
 
-// checkClean asks git about a checkout.
-func checkClean(t *testing.T, name string, repo *gittest.Repo) {
+// gnuTar extracts from its standard input.
+var gnuTar = []string{"tar", "-xf", "-", "-C"}
+
+func extractTo(t *testing.T, dir string, archived []byte, command ...string) {
 	t.Helper()
-	for _, command := range [][]string{
-		{"status", "--porcelain"}, {"fsck", "--strict", "--no-progress"}, {"update-index", "--really-refresh"},
-		{"status", "--porcelain"}, {"diff", "--stat", "HEAD"},
-	} {
-		if out := repo.Git(command...); out != "" {
-			t.Errorf("%s: git %q says %s", name, command, out)
+	if len(command) == 0 {
+		command = gnuTar
+	}
+	cmd := exec.CommandContext(t.Context(), command[0], append(command[1:len(command):len(command)], dir)...)
+	cmd.Stdin = bytes.NewReader(archived)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v\n%s", command, err, out)
+	}
+}
+
+// clone is what git clone makes of a repository.
+func clone(t *testing.T, repo *gittest.Repo, flags ...string) *gittest.Repo {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "clone")
+	repo.Git(slices.Concat([]string{"-c", "core.autocrlf=false", "-c", "core.eol=lf", "clone", "-q",
+		"-c", "advice.detachedHead=false"}, flags, []string{"file://" + repo.Dir, dir})...)
+	return gittest.Existing(t, dir)
+}
+
+// questions are what a checkout has to answer as a clone.
+var questions = [][]string{
+	{"rev-parse", "HEAD"}, {"ls-files", "--stage"}, {"for-each-ref"}, {"log", "--format=%H %P %s", "--all"},
+	{"rev-parse", "--is-shallow-repository"}, {"config", "--get-regexp", "^branch\\."},
+	{"config", "--get", "remote.origin.fetch"}, {"rev-parse", "--abbrev-ref", "@{upstream}"},
+	{"symbolic-ref", "--quiet", "HEAD"}, {"symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"},
+	{"write-tree"},
+}
+
+// ask runs git in a checkout or a clone, and returns its answer, also of a failure.
+func ask(t *testing.T, repo *gittest.Repo, command ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", command...)
+	cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
+	out, err := cmd.Output()
+	if err != nil {
+		out = fmt.Append(out, err)
+	}
+	return string(out)
+}
+
+// faults are the lines of git fsck.
+func faults(t *testing.T, repo *gittest.Repo) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", "fsck", "--strict", "--no-dangling", "--no-progress")
+	cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
+	out, _ := cmd.CombinedOutput() // a fault is a failure
+	return slices.Sorted(strings.Lines(string(out)))
+}
+
+// compareClone compares a checkout with what git clone makes of the same, by what git says of both
+// and by their files.
+func compareClone(t *testing.T, name string, checkout, clone *gittest.Repo) {
+	t.Helper()
+	if out := ask(t, checkout, "status", "--porcelain"); out != "" {
+		t.Errorf("%s: git status of the checkout says %s", name, out)
+	}
+	for _, question := range questions {
+		if got, want := ask(t, checkout, question...), ask(t, clone, question...); got != want {
+			t.Errorf("%s: git %q says\n%sand of the clone\n%s", name, question, got, want)
+		}
+	}
+	got, want := filesOfFolder(t, checkout.Dir), filesOfFolder(t, clone.Dir)
+	for _, files := range []files{got, want} {
+		maps.DeleteFunc(files, func(path, _ string) bool { return strings.HasPrefix(path+"/", ".git/") })
+	}
+	got.compare(t, name, want)
+	if out := ask(t, checkout, "update-index", "--really-refresh"); out != "" {
+		t.Errorf("%s: git update-index --really-refresh says %s", name, out)
+	}
+	// Trees that git complains about are those of the commit; files may be missing with a promise.
+	known := faults(t, clone)
+	for _, fault := range faults(t, checkout) {
+		if !slices.Contains(known, fault) {
+			t.Errorf("%s: git fsck says %s", name, fault)
+		}
+	}
+	checkout.Git("config", "remote.origin.url", clone.Git("config", "remote.origin.url"))
+	// git now reads the files: those that do not survive both conversions are modified in a clone, too.
+	touch(t, checkout, want)
+	touch(t, clone, want)
+	if got, want := ask(t, checkout, "status", "--porcelain"), ask(t, clone, "status", "--porcelain"); got != want {
+		t.Errorf("%s: git status with files read says\n%s, and of the clone\n%s", name, got, want)
+	}
+}
+
+// touch gives the files of a working tree another time.
+func touch(t *testing.T, repo *gittest.Repo, all files) {
+	t.Helper()
+	for path, kind := range all {
+		if strings.HasPrefix(kind, "file") || strings.HasPrefix(kind, "exec") {
+			if err := os.Chtimes(filepath.Join(repo.Dir, path), time.Time{}, time.Unix(1_000_000_000, 0)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
 
-func TestCheckoutsAreCleanClones(t *testing.T) {
+// packFiles packs the files of the working tree, as a client of objects=converted has to.
+func packFiles(t *testing.T, repo *gittest.Repo) {
+	t.Helper()
+	for line := range strings.SplitSeq(strings.TrimSuffix(repo.Git("ls-files", "--stage", "-z"), "\x00"), "\x00") {
+		meta, path, ok := strings.Cut(line, "\t")
+		if !ok {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(repo.Dir, path))
+		switch meta[:6] {
+		case "120000":
+			var target string
+			target, err = os.Readlink(filepath.Join(repo.Dir, path))
+			content = []byte(target)
+		case "160000":
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		repo.GitInput(content, "hash-object", "-w", "--stdin")
+	}
+}
+
+func corpora() map[string][]gittest.File {
+	all := attributed()
+	maps.Copy(all, trees())
+	maps.Copy(all, nasty())
+	return all
+}
+
+func TestCheckoutsAreClones(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
-	for name, files := range trees() {
+	all := corpora()
+	compared := map[archive.Objects]int{}
+	for i, name := range slices.Sorted(maps.Keys(all)) {
 		repo := gittest.New(t)
 		repo.Commit("main", gittest.Regular("before", "1"))
-		commit := repo.Commit("main", files...)
-		for _, objects := range []archive.Objects{archive.ObjectsAll, archive.ObjectsBlobless} {
-			p := plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileCheckout,
-				Objects: objects, Ref: "HEAD:refs/heads/main", Origin: "https://git.example/a.git"})
-			clone := extract(t, write(t, p))
-			if got := clone.Git("rev-parse", "HEAD"); got != commit {
-				t.Errorf("%s: HEAD is %s, want %s", name, got, commit)
+		repo.Commit("main", all[name]...)
+		repo.Git("config", "uploadpack.allowFilter", "true")
+		repo.Git("config", "uploadpack.allowAnySHA1InWant", "true")
+		cloned := clone(t, repo, "--depth=1")
+		for j, objects := range archive.Choices("objects") {
+			if j > 0 && (i+j)%gittest.Volume(3, 1) != 0 {
+				continue
 			}
-			checkClean(t, name, clone)
+			p := checkoutPlan(t, repo, "main", archive.Options{Objects: archive.Objects(objects)})
+			archived := write(t, p)
+			checkout := extract(t, archived)
+			if objects == string(archive.ObjectsConverted) {
+				packFiles(t, checkout)
+			}
+			compareClone(t, name+", "+objects, checkout, cloned)
+			if j == 0 {
+				compareRanges(t, name, p, archived)
+			}
+			compared[archive.Objects(objects)]++
 		}
+	}
+	if compared[archive.ObjectsAll] != len(all) || len(all) < 60 || len(compared) != 3 ||
+		compared[archive.ObjectsBlobless] < len(all)/gittest.Volume(3, 1)-1 {
+		t.Errorf("compared %v checkouts of %d trees", compared, len(all))
+	}
+}
+
+// history is a repository with merges, roots and all kinds of refs.
+func history(t *testing.T) *gittest.Repo {
+	t.Helper()
+	repo := gittest.New(t)
+	for i := range 4 {
+		repo.Commit("main", gittest.Regular("a", fmt.Sprint("a", i)), gittest.Regular(fmt.Sprint("d/", i), "1"))
+	}
+	repo.Git("branch", "side/deep", "main~2")
+	repo.Commit("side/deep", gittest.Regular("a", "side"), gittest.Regular("e/f", "1"))
+	repo.Commit("side/deep", gittest.Regular("a", "side"), gittest.Regular("e/f", "2"))
+	repo.Commit("root", gittest.Regular("other", "root"))
+	merge := repo.Git("commit-tree", "-p", "main", "-p", "side/deep", "-p", "root", "-m", "merge", "main^{tree}")
+	repo.Git("update-ref", "refs/heads/main", merge)
+	repo.Git("tag", "light", "main~1")
+	repo.Git("tag", "-a", "-m", "one", "v1.0", "side/deep")
+	repo.Git("tag", "-a", "-m", "of a tag", "nested", "v1.0")
+	repo.Git("branch", "odd\"name;with#", "main~1")
+	repo.Git("branch", "\u00fcn\u00ef", "root")
+	return repo
+}
+
+// Refs, cut commits, upstreams and HEAD are those of git clone --depth --branch.
+func TestCheckoutsOfRefsAreThoseOfClone(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
+	repo := history(t)
+	compared := 0
+	for _, name := range []string{"", "main", "side/deep", "root", "light", "v1.0", "nested", "odd\"name;with#",
+		"\u00fcn\u00ef"} {
+		for _, depth := range []string{"1", "2", "3", "4", "5", "6", "2147483647"} {
+			flags, revision := []string{"--single-branch", "--no-tags", "--depth=" + depth}, "HEAD"
+			if name != "" {
+				flags, revision = append(flags, "--branch="+name), name
+			}
+			what := fmt.Sprintf("%s of depth %s", revision, depth)
+			cloned := clone(t, repo, flags...)
+			checkout := extract(t, write(t, checkoutPlan(t, repo, revision, archive.Options{Depth: depth})))
+			if isDefault := name == "" || name == "main"; isDefault {
+				// clone --branch does not record it, even of the default branch.
+				cloned.Git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+			}
+			compareClone(t, what, checkout, cloned)
+			got, _ := os.ReadFile(filepath.Join(checkout.Dir, ".git/shallow"))
+			want, _ := os.ReadFile(filepath.Join(cloned.Dir, ".git/shallow"))
+			if gotList, wantList := strings.Fields(string(got)), slices.Sorted(slices.Values(strings.Fields(string(want)))); !slices.Equal(gotList, wantList) {
+				t.Errorf("%s: %q are cut, and %q in the clone", what, gotList, wantList)
+			}
+			compared++
+		}
+	}
+	if compared != 9*7 {
+		t.Errorf("compared %d checkouts", compared)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/git"
 )
 
@@ -21,7 +23,7 @@ type checkoutLayout struct {
 	encoder   *checkout.Encoder
 	pack      *checkout.Pack
 	index     *checkout.Index
-	packing   *packingWalk
+	seen      checkout.Seen
 	store     func(bool) error // says whether the following bytes are compressed already
 }
 
@@ -31,16 +33,33 @@ func (p *Plan) writeCheckout(ctx context.Context, w io.Writer, store func(bool) 
 	if err != nil {
 		return err
 	}
-	files := &packingWalk{walk: from.walk, objects: p.options.Objects, seen: make(map[git.ID]struct{})}
-	from.walk = files
+	seen := make(checkout.Seen)
+	from.walk = markingWalk{from.walk, p.clone.files, seen}
 	c := &checkoutLayout{
 		tarLayout: tarLayout{tar.Format{MTime: uint64(p.clone.mtime)}}, plan: p, encoder: p.engine.packs,
-		pack: checkout.NewPack(p.engine.space), index: checkout.NewIndex(p.engine.space, p.head.Tree), packing: files,
+		pack: checkout.NewPack(p.engine.space), index: checkout.NewIndex(p.engine.space, p.head.Tree), seen: seen,
 		store: store,
 	}
 	defer c.pack.Close()
 	defer c.index.Close()
-	return p.newPipeline(ctx, w, c, from).whole()
+	err = p.newPipeline(ctx, w, c, from).whole()
+	if errors.Is(err, spill.ErrFull) {
+		err = fmt.Errorf("%w: %w", git.ErrBusy, err)
+	}
+	return err
+}
+
+// markingWalk marks the files that are packed.
+type markingWalk struct {
+	walk
+	files checkout.Files
+	seen  checkout.Seen
+}
+
+func (w markingWalk) Fill(b *tree.Batch) (more bool, err error) {
+	more, err = w.walk.Fill(b)
+	w.seen.Mark(b, w.files)
+	return more, err
 }
 
 // packed is what a run collects for a pack and an index.
@@ -101,7 +120,7 @@ func (c *checkoutLayout) appendContent(r *run, out []byte, e tree.Entry, content
 			return out, tree.Damaged(err)
 		}
 		r.packed.content = stored
-		if c.plan.options.Objects != ObjectsConverted || !bytes.Equal(stored, content) {
+		if c.plan.clone.files == checkout.AllFiles || !bytes.Equal(stored, content) {
 			if err := c.packObject(r, e, checkout.Blob, stored); err != nil {
 				return out, err
 			}
@@ -176,7 +195,7 @@ func (c *checkoutLayout) beforeWrite(r *run) error {
 }
 
 func (c *checkoutLayout) indexEntry(e tree.Entry, size int64) error {
-	if e.Treatment != nil && e.Treatment.Generated != nil {
+	if e.Treatment.IsGenerated() {
 		return nil
 	}
 	return c.index.Add(e.Path[len(c.plan.options.Prefix):], e.Mode, e.ID, size, c.plan.clone.mtime)
@@ -187,23 +206,8 @@ type packLayout struct{ *checkoutLayout }
 
 func (packLayout) opening(out []byte, _ *Plan) ([]byte, error) { return out, nil }
 
-// read reads an object that is no file.
-func (c packLayout) read(r *run, e tree.Entry) (kind checkout.Kind, content []byte, err error) {
-	switch {
-	case e.Mode.IsDir():
-		stored, err := c.plan.source.StoredTree(e.ID, r.packed.content[:0])
-		return checkout.Tree, stored.Content, err
-	case e.Mode == modeTag:
-		content, err = c.plan.source.RawTag(e.ID)
-		return checkout.Tag, content, err
-	default:
-		content, err = c.plan.source.RawCommit(e.ID)
-		return checkout.Commit, content, err
-	}
-}
-
 func (c packLayout) appendBare(r *run, out []byte, e tree.Entry, _ []byte) ([]byte, error) {
-	kind, content, err := c.read(r, e)
+	kind, content, err := checkout.Read(c.plan.source, e, nil)
 	if err != nil {
 		return out, err
 	}
@@ -246,16 +250,20 @@ func (packLayout) closing(*pipeline) error { return nil }
 // closing completes the pack, and writes .git. Its last member is the index, so that a truncated
 // archive never looks complete.
 func (c *checkoutLayout) closing(l *pipeline) error {
-	objects, err := c.plan.objectWalk(l.ctx, c.packing)
-	if err != nil {
-		return err
-	}
+	p := c.plan
+	objects := checkout.NewWalk(l.ctx, p.source, p.clone.history, p.clone.files, c.seen, p.options.Limits)
 	from := &position{walk: objects, opener: l.opener}
-	if err := c.plan.newPipeline(l.ctx, c.pack, packLayout{c}, from).rest(); err != nil {
+	if err := p.newPipeline(l.ctx, c.pack, packLayout{c}, from).rest(); err != nil {
 		return err
 	}
-	m := &memberWriter{l: l, format: tar.Format{MTime: uint64(c.plan.clone.mtime) + 1}, root: c.plan.options.Prefix + ".git/"}
-	if err := c.plan.writeGitFolder(m, c); err != nil {
+	folder := checkout.Folder{
+		Ref: p.clone.ref, Remote: p.clone.remote, Cut: p.clone.history.Cut,
+		Pack: c.pack, Index: c.index,
+	}
+	if err := folder.Write(&checkout.Members{
+		W: l, Format: tar.Format{MTime: uint64(p.clone.mtime) + 1}, Root: p.options.Prefix + ".git/", ID: p.head.ID,
+		Store: c.store,
+	}); err != nil {
 		return err
 	}
 	return c.tarLayout.closing(l)

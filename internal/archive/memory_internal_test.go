@@ -40,3 +40,9 @@ func (p *Plan) CountRuns() *atomic.Int64 {
 
 // SharedRuns is how many runs the archives of the plan's engine share.
 func (p *Plan) SharedRuns() int { return cap(p.engine.extra) }
+
+// SpilledBytes is how much the temporary files of all checkouts have.
+func (p *Plan) SpilledBytes() int64 { return p.engine.space.Used() }
+
+// Engine is that of the plan.
+func (p *Plan) Engine() *Engine { return p.engine }

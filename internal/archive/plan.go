@@ -24,6 +24,7 @@ type Plan struct {
 	patching  *patching      // nil: modified files are sent whole
 	manifest  []byte         // content of a delta's first member
 	clone     *clone         // nil: no checkout
+	objects   int64          // of a checkout, at most; set by Validator
 
 	descriptions *pretty.Descriptions // filled by the first pass over the entries
 }
@@ -51,7 +52,7 @@ func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, opti
 	}
 	if p.changes == nil { // the comparison enforces the limits itself
 		if err := p.selection.SurveyQuickly(ctx); err != nil {
-			return nil, err
+			return nil, refusedClone(err)
 		}
 	}
 	return p, nil
@@ -66,7 +67,7 @@ func (p *Plan) selectEntries(ctx context.Context) error {
 	o := p.options
 	choice := tree.Options{
 		Paths: o.Paths, Exclude: o.Exclude, Prefix: o.Prefix, Strip: o.Strip, Limits: o.Limits,
-		Attributes: profiles[o.Profile], LFS: o.LFS == LFSContent,
+		Attributes: profiles[o.Profile], Clone: p.clone != nil, LFS: o.LFS == LFSContent,
 	}
 	if choice.Attributes == tree.ForArchive {
 		if choice.Info, err = p.source.InfoAttributes(); err != nil {

@@ -189,7 +189,15 @@ func (a *packed) reserve(ctx context.Context, b *Body) error {
 	if !part && b.want.Method != Get {
 		return nil
 	}
-	return b.reserve(ctx, a.limits, a.format.Memory(), part)
+	return b.reserve(ctx, a.limits, a.memory(), part)
+}
+
+// memory is what an archive takes while it is written.
+func (a *packed) memory() int64 {
+	if a.plan == nil {
+		return a.format.Memory()
+	}
+	return a.plan.Memory()
 }
 
 // makesDigest reports whether an archive has to be generated for its digest.
@@ -212,6 +220,9 @@ func (a *packed) measure(ctx context.Context, b *Body, certain bool) error {
 	}
 	defer turn.Release()
 	measured, err := a.plan.Measure(ctx)
+	if errors.Is(err, archive.ErrUnmeasured) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

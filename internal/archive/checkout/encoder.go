@@ -80,8 +80,8 @@ func (e *Encoder) Stream(
 	if err := write(content); err != nil {
 		return Object{}, err
 	}
-	if content.n != size {
-		return Object{}, fmt.Errorf("pack: an object of %d bytes has %d: %w", size, content.n, io.ErrUnexpectedEOF)
+	if err := wrongSize("object", size, content.n); err != nil {
+		return Object{}, err
 	}
 	if err := zw.Close(); err != nil {
 		return Object{}, err
@@ -125,6 +125,14 @@ func (c *countWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
+}
+
+// wrongSize says that something has another size than was written before it.
+func wrongSize(what string, size, written int64) error {
+	if written == size {
+		return nil
+	}
+	return fmt.Errorf("checkout: %s of %d bytes has %d: %w", what, size, written, io.ErrUnexpectedEOF)
 }
 
 // hashWriter writes a file that ends with its own SHA-1.

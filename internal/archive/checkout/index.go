@@ -22,9 +22,8 @@ const (
 	entryAlignment = 8
 )
 
-// ErrOrder means that a folder's entries are not in git's order, so that no index can have them.
-var ErrOrder = errors.New("the entries of a folder are not in git's order (git fsck: treeNotSorted), so that there " +
-	"is no checkout of it; take another profile")
+// errOrder says that entries do not come in the order of an index.
+var errOrder = errors.New("checkout: the entries are not in order")
 
 // Index is git's index of a working tree (gitformat-index(5)): version 2, with the cached ids of
 // all folders. It is made of the entries in archive order, which is that of an index. It is used
@@ -68,7 +67,7 @@ func (x *Index) Add(path []byte, mode git.Mode, id git.ID, size int64, mtime uin
 	}
 	path = bytes.TrimSuffix(path, []byte("/")) // of a submodule
 	if x.count > 0 && bytes.Compare(x.last, path) >= 0 {
-		return ErrOrder
+		return errOrder
 	}
 	x.last = append(x.last[:0], path...)
 	x.count++
