@@ -256,7 +256,7 @@ func (a *advance) changes() (io.Reader, error) {
 		Base        string   `json:"base"`
 		TypeChanged []string `json:"typeChanged"`
 		Deleted     []string `json:"deleted"`
-	}{Head: a.update.Commit.String(), Base: a.base.String()}
+	}{a.update.Commit.String(), a.base.String(), []string{}, []string{}}
 	a.wanted = make(map[string]bool)
 	emptied := make(map[string]bool) // folders
 	for _, p := range a.update.Paths {

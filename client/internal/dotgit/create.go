@@ -48,10 +48,15 @@ func (in *Incoming) check(ctx context.Context, root string, base git.ID) (v *ver
 	if err != nil {
 		return nil, err
 	}
-	err = withSnapshot(root, inside, func(s *git.Snapshot) error {
+	if err = withSnapshot(root, inside, func(s *git.Snapshot) error {
 		v, err = in.verify(ctx, s, base)
 		return err
-	})
+	}); err != nil {
+		return v, err
+	}
+	if !base.IsZero() {
+		err = withSnapshot(root, ".", v.dropKnown)
+	}
 	if err != nil || len(v.unwanted) == 0 {
 		return v, err
 	}
@@ -91,35 +96,29 @@ func withSnapshot(root, folder string, use func(*git.Snapshot) error) error {
 
 // writeFiles writes all files of a repository but the objects and the index.
 func (in *Incoming) writeFiles() error {
-	for _, name := range checkout.Folders() {
+	for _, name := range []string{"info", "objects/info", "objects/pack", "refs/heads", "refs/tags"} {
 		if err := os.MkdirAll(filepath.Join(in.folder, name), 0o777); err != nil { //nolint:gosec // the umask decides
 			return err
 		}
 	}
-	if err := in.write("HEAD", in.Head()); err != nil {
+	files, err := checkout.SmallFiles(in.Ref, in.remote, in.shallow)
+	if err != nil {
 		return err
 	}
-	_, err := os.Lstat(filepath.Join(in.folder, "head"))
-	config, other := in.config(err == nil)
-	if other != nil {
-		return other
-	}
-	files := map[string][]byte{
-		"config": config, "packed-refs": in.PackedRefs(in.remote.URL != ""),
-		"description": []byte("Unnamed repository; edit this file 'description' to name the repository.\n"),
-	}
-	if len(in.shallow) > 0 {
-		files["shallow"] = checkout.Shallow(in.shallow)
-	}
-	if in.Default && in.remote.URL != "" {
-		files["refs/remotes/origin/HEAD"] = in.RemoteHead()
-	}
 	for name, content := range files {
+		if name == "config" {
+			continue
+		}
 		if err := in.write(name, content); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = os.Lstat(filepath.Join(in.folder, "head"))
+	config, other := localConfig(files["config"], err == nil)
+	if other != nil {
+		return other
+	}
+	return in.write("config", config)
 }
 
 func (in *Incoming) write(name string, content []byte) error {

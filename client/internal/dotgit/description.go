@@ -182,12 +182,9 @@ func (d *description) take(section string, options config.Options) error {
 	return nil
 }
 
-// config returns the configuration for the file system of a folder.
-func (d *description) config(folds bool) ([]byte, error) {
-	text, err := checkout.Config(d.Ref, d.remote)
-	if err != nil {
-		return nil, err
-	}
+// localConfig adapts a configuration to this system. folds says that the file system takes names that
+// differ in case for equal.
+func localConfig(text []byte, folds bool) ([]byte, error) {
 	c := config.New()
 	if err := config.NewDecoder(bytes.NewReader(text)).Decode(c); err != nil {
 		return nil, fmt.Errorf("the configuration of a checkout: %w", err)
@@ -203,6 +200,6 @@ func (d *description) config(folds bool) ([]byte, error) {
 		core.SetOption("ignorecase", "true")
 	}
 	var out bytes.Buffer
-	err = config.NewEncoder(&out).Encode(c)
+	err := config.NewEncoder(&out).Encode(c)
 	return out.Bytes(), err
 }

@@ -56,6 +56,12 @@ func (l *lock) replace(write func(name string) error) error {
 	return os.Rename(fresh, l.name)
 }
 
+func (l *lock) write(text string) error {
+	return l.replace(func(fresh string) error {
+		return os.WriteFile(fresh, []byte(text), 0o666) //nolint:gosec // the umask decides
+	})
+}
+
 func (l *lock) release() error { return os.Remove(l.name + ".lock") }
 
 // setRef makes a ref hold an object in place of another one, which is zero if there was none.
@@ -73,9 +79,7 @@ func (r *Repository) setRef(name string, id, old git.ID) (err error) {
 		return fmt.Errorf("%w: %s", ErrMoved, name)
 	}
 	_ = os.Remove(l.name) // an empty folder; a ref is replaced by the rename
-	if err := l.replace(func(fresh string) error {
-		return os.WriteFile(fresh, []byte(id.String()+"\n"), 0o666) //nolint:gosec // the umask decides
-	}); err != nil {
+	if err := l.write(id.String() + "\n"); err != nil {
 		return err
 	}
 	return r.log(filepath.Join(r.common, "logs", filepath.FromSlash(name)), id, old)

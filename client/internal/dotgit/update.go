@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/git"
 )
 
@@ -110,10 +109,11 @@ func (u *Update) Publish() (err error) {
 		}
 		cut = append(cut, id)
 	}
-	slices.SortFunc(cut, git.ID.Compare)
-	return l.replace(func(fresh string) error {
-		return os.WriteFile(fresh, checkout.Shallow(slices.Compact(cut)), 0o666) //nolint:gosec // the umask decides
-	})
+	var text strings.Builder
+	for _, id := range slices.Compact(slices.SortedFunc(slices.Values(cut), git.ID.Compare)) {
+		_, _ = fmt.Fprintln(&text, id) // it never fails
+	}
+	return l.write(text.String())
 }
 
 // Track sets the ref in which the repository remembers the server's branch or tag.
@@ -239,9 +239,11 @@ func (a *Advance) moveHead(from Head) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, l.release()) }()
-		if err := l.replace(func(fresh string) error {
-			return os.WriteFile(fresh, a.Head(), 0o666) //nolint:gosec // the umask decides
-		}); err != nil {
+		content := to.Commit.String() + "\n"
+		if to.Name != "" {
+			content = "ref: " + to.Name + "\n"
+		}
+		if err := l.write(content); err != nil {
 			return err
 		}
 	}

@@ -344,3 +344,17 @@ func (v *verifier) strays() error {
 	}
 	return nil
 }
+
+// dropKnown leaves objects out of the pack that the repository has already.
+func (v *verifier) dropKnown(s *git.Snapshot) error {
+	for _, e := range v.pack.entries {
+		has, err := s.Has(e.id)
+		if err != nil {
+			return err
+		}
+		if has {
+			v.unwanted[e.id] = true
+		}
+	}
+	return nil
+}
