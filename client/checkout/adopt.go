@@ -13,9 +13,6 @@ import (
 	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
-// cloneName is where runs keep how they left a clone.
-const cloneName = "clone"
-
 // cloneState is how the last run left a clone.
 type cloneState struct {
 	Commit  string `json:"commit"`

@@ -147,15 +147,17 @@ func (a *advance) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !a.options.Force {
-		for _, path := range staged {
+	for _, path := range staged {
+		if !a.options.forces(path) {
 			a.keep(Event{Path: path, Reason: ReasonStaged})
 		}
-		if err = a.rehearse(ctx); err != nil || a.result.KeptCount > 0 {
-			return errors.Join(a.stayBehind(ReasonEdited, err), locked.Cancel())
+	}
+	for _, step := range []func(context.Context) error{a.rehearse, a.write} {
+		if a.result.KeptCount == 0 && err == nil {
+			err = step(ctx)
 		}
 	}
-	if err = a.write(ctx); err != nil || a.result.KeptCount > 0 {
+	if err != nil || a.result.KeptCount > 0 {
 		return errors.Join(a.stayBehind(ReasonEdited, err), locked.Cancel())
 	}
 	stats, err := a.writtenStats(func(path string) bool { return a.wanted[path] })

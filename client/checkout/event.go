@@ -39,20 +39,20 @@ const (
 const (
 	ReasonEdited    = "edited"    // it differs from the version of the last run
 	ReasonUntracked = "untracked" // no run wrote it
+	ReasonStaged    = "staged"    // the index of a clone has another version than its commit
 	ReasonInTheWay  = "in the way"
 	ReasonDeleted   = "deleted upstream" // and edited here: it is no longer followed
 	ReasonInUse     = "in use"           // a program has it open for writing; the next run tries again
 	ReasonHeld      = "held"             // Options.Replaces has refused; the next run tries again
 )
 
-// These are the reasons for an EventBehind.
+// These are the reasons for an EventBehind. ReasonEdited is another one: files that were changed are in
+// the way.
 const (
-	ReasonStaged     = "staged" // also for an EventKeep: the index has another version
 	ReasonCommits    = "local commits"
 	ReasonElsewhere  = "other branch" // is checked out
 	ReasonUnfinished = "unfinished"   // a merge, a rebase or the like
 	ReasonLocked     = "locked"       // by a git program: there is an index.lock
-	// ReasonEdited, likewise: files that differ from the commit are in the way.
 )
 
 // ReasonOutside is the reason for an EventSkipped.

@@ -231,8 +231,11 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 		query.Add("path", literal+path)
 	}
 	d, err := r.stream(ctx, c, revision, query)
-	if isMissing(err) {
+	switch {
+	case isMissing(err):
 		return nil, r.explainGone(ctx, c, err)
+	case IsTooOld(err):
+		return nil, ErrNoCheckouts
 	}
 	if err != nil {
 		return nil, err

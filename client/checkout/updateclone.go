@@ -11,12 +11,6 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
-const (
-	repositoryName = "git"       // the repository of a new clone, until it becomes .git
-	spoolName      = "spool"     // the files of an archive, until it is known whether they may be written
-	rehearsalName  = "rehearsal" // the journal of what a run would do
-)
-
 func (f *folder) updateClone(ctx context.Context, c *client.Client) (Result, error) {
 	if f.options.DryRun {
 		return f.take(ctx, c, f.options.Ref, f.header.Commit, nil)
@@ -37,7 +31,7 @@ func (f *folder) updateClone(ctx context.Context, c *client.Client) (Result, err
 
 // hide has git ignore the folder of the state.
 func (f *folder) hide() error {
-	return os.WriteFile(f.path(".gitignore"), []byte("*\n"), 0o666) //nolint:gosec // the umask decides
+	return os.WriteFile(f.path(ignoreName), []byte("*\n"), 0o666) //nolint:gosec // the umask decides
 }
 
 // makeClone makes a clone of a folder without a .git. Files that are there are kept, as without one.
@@ -47,9 +41,6 @@ func (f *folder) makeClone(ctx context.Context, c *client.Client) (_ Result, err
 		return Result{}, err
 	}
 	defer r.before.close()
-	if err := os.RemoveAll(f.path(repositoryName)); err != nil { // of a killed run
-		return r.result, err
-	}
 	if r.clone, err = newClone(f.path(repositoryName)); err != nil {
 		return r.result, err
 	}
