@@ -103,7 +103,8 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	if s.git, err = s.flags.git.open(ctx, s.flags.allowUnreachable, limiter, s.logger); err != nil {
 		return err
 	}
-	err = s.assemble(s.flags.mirrorFlags, resources.Options{Links: s.linking.Linking, Cache: s.caching.cache},
+	contents := resources.Options{Links: s.linking.Linking, Cache: s.caching.cache, GitClients: s.git != nil}
+	err = s.assemble(s.flags.mirrorFlags, contents,
 		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)})
 	if err == nil {
 		s.server = s.newServer()

@@ -67,7 +67,7 @@ func checkoutRef(refs Refs, revision string) (option, object string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	if ref.Branch() == "" && ref.Tag() == "" || checkRef(ref.Name) != nil {
+	if ref.Branch() == "" && ref.Tag() == "" || checkRef(ref.Name, false) != nil {
 		return "", ref.Target.String(), nil
 	}
 	branch, err := refs.DefaultBranch()
@@ -80,10 +80,10 @@ func checkoutRef(refs Refs, revision string) (option, object string, err error) 
 // defaultRef precedes the name of the default branch in [Options.Ref].
 const defaultRef = "HEAD:"
 
-// checkRef refuses what is no name of a branch or tag.
-func checkRef(name string) error {
+// checkRef refuses what is no name of a branch or tag. The default is a branch.
+func checkRef(name string, isDefault bool) error {
 	ref := plumbing.ReferenceName(name)
-	if !ref.IsBranch() && !ref.IsTag() || ref.Validate() != nil {
+	if !ref.IsBranch() && (isDefault || !ref.IsTag()) || ref.Validate() != nil {
 		return fmt.Errorf("%w \"ref\": %q is no name of a branch or tag, such as refs/heads/main", ErrOption, name)
 	}
 	return nil
@@ -163,7 +163,7 @@ func (p *Plan) countObjects(ctx context.Context, entries int64) (int64, error) {
 const checkoutMemory = ownRuns*runBuffer + gzip.WriterBlocks*gzip.BlockMemory + checkout.FolderMemory
 
 // Memory returns the maximal memory of the archive while it is written, without what all archives
-// share. Call it after [Plan.Validator].
+// share.
 func (p *Plan) Memory() int64 {
 	memory := p.options.Format.Memory()
 	if p.clone != nil {
@@ -202,15 +202,14 @@ func (o Options) checkCheckout() error {
 		{o.Prefix != "" && !strings.HasSuffix(o.Prefix, "/"), `"prefix" of a checkout is a folder; end it with /`},
 		{o.Submodules == SubmodulesContent, `"submodules": their folders in a checkout are empty, until git submodule ` +
 			`update fills them`},
-		{o.Depth != "" && (o.depth() < 1 || strconv.Itoa(o.depth()) != o.Depth), `"depth" is a number from 1 to 2147483647`},
+		{o.Depth != "" && (o.depth() < 1 || o.depth() > math.MaxInt32 || strconv.Itoa(o.depth()) != o.Depth), `"depth" is a number from 1 to 2147483647`},
 	} {
 		if refused.given {
 			return fmt.Errorf("%w %s", ErrOption, refused.what)
 		}
 	}
 	if o.Ref != "" {
-		name, isDefault := o.ref()
-		if err := checkRef(name); err != nil || isDefault && !strings.HasPrefix(name, "refs/heads/") {
+		if err := checkRef(o.ref()); err != nil {
 			return err
 		}
 	}

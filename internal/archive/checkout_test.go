@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -283,5 +285,102 @@ func TestCheckoutsOfRefsAreThoseOfClone(t *testing.T) {
 	}
 	if compared != 9*7 {
 		t.Errorf("compared %d checkouts", compared)
+	}
+}
+
+// A checkout has no part of a tree, and only a checkout has its options.
+func TestOptionsOfCheckoutsAreChecked(t *testing.T) {
+	t.Parallel()
+	repo := history(t)
+	for _, options := range []archive.Options{
+		{Paths: []string{"a"}}, {Exclude: []string{"a"}}, {Strip: "d"}, {Prefix: "glued-"}, {Format: archive.Zip},
+		{Submodules: archive.SubmodulesContent}, {Objects: "some"}, {Depth: "0"}, {Depth: "-1"}, {Depth: "01"},
+		{Depth: "2147483648"}, {Depth: "all"}, {Ref: "main"}, {Ref: "refs/heads/a..b"}, {Ref: "refs/remotes/origin/a"},
+		{Ref: "HEAD:refs/tags/v1.0"}, {Ref: "HEAD:"}, {Ref: "refs/heads/a\nb"}, {Origin: "/srv/git/a.git"},
+		{Origin: "file:///srv/git/a.git"}, {Origin: "../a.git"}, {Origin: "ext::sh -c true"}, {Origin: "-o"},
+		{Origin: "https://user:secret@git.example/a"}, {Origin: "https://token@git.example/a"},
+		{Origin: "ssh://git:secret@git.example/a"}, {Origin: "https://git.example/a\n[core]"}, {Origin: "ssh://-oProxyCommand=x/a"},
+		{Origin: "-oProxyCommand=x:a"}, {Origin: "C:/a"}, {Origin: "https:///a"}, {PushURL: "file:///a"},
+		{Origin: "https://git.example/" + strings.Repeat("a", 1024)}, {Origin: "ssh://-x@git.example/a"},
+		{Origin: "javascript:alert(1)\x7f"},
+	} {
+		if _, err := tryCheckout(t, repo, "main", options); !errors.Is(err, archive.ErrOption) {
+			t.Errorf("%+v: %v, want %v", options, err, archive.ErrOption)
+		}
+	}
+	for _, url := range []string{"https://git.example/a.git", "http://127.0.0.1:8080/git/a", "ssh://git@git.example:22/a",
+		"git@git.example:group/a.git", "git.example:a", "git://git.example/a", archive.OriginNone, "https://[::1]/a"} {
+		if _, err := tryCheckout(t, repo, "main", archive.Options{Origin: url, PushURL: url}); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	for _, options := range []archive.Options{
+		{Objects: archive.ObjectsBlobless}, {Depth: "2"}, {Ref: "refs/heads/main"}, {Origin: origin}, {PushURL: origin},
+	} {
+		options.Format, options.Profile = archive.Tar, archive.ProfileWorktree
+		if _, err := tryPlan(t, repo, "main", options); !errors.Is(err, archive.ErrOption) {
+			t.Errorf("%+v: %v, want %v", options, err, archive.ErrOption)
+		}
+	}
+	if _, err := tryCheckout(t, repo, "main^{tree}", archive.Options{}); !errors.Is(err, archive.ErrOption) {
+		t.Errorf("a tree: %v, want %v", err, archive.ErrOption)
+	}
+}
+
+// No tree is checked out that would write into the .git which comes with it, on any system, nor one
+// that has no place in an index.
+func TestTreesThatAreNoCheckoutsAreRefused(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	blob := repo.Store("blob", "x")
+	entry := func(mode, name string) string {
+		id, err := git.ParseID(blob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mode + " " + name + "\x00" + string(id[:])
+	}
+	for _, content := range []string{
+		entry("100644", "git~1"), entry("100644", "GIT~1"), entry("100644", ".git "), entry("100644", ".git."),
+		entry("100644", ".git::$INDEX_ALLOCATION"), entry("100644", ".g\u200cit"), entry("100644", "\ufeff.GIT"),
+		entry("100644", `a\.git\config`), entry("100644", `.git\hooks`), entry("120000", ".gitmodules"),
+		entry("120000", ".GitModules"), entry("100644", "b") + entry("100644", "a"),
+		entry("40000", "a") + entry("100644", "a.b"),
+	} {
+		tree := repo.Store("tree", content)
+		id, err := git.ParseID(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, root := range []string{tree, repo.Store("tree", "40000 d\x00"+string(id[:]))} {
+			commit := repo.Store("commit", "tree "+root+"\nauthor A <a> 1 +0000\ncommitter A <a> 1 +0000\n\nx\n")
+			repo.SetRef("refs/heads/main", commit)
+			if strings.HasPrefix(content, "40000") {
+				continue // below
+			}
+			if _, err := tryCheckout(t, repo, "main", archive.Options{}); !errors.Is(err, archive.ErrOption) {
+				t.Errorf("%q: %v, want %v", content, err, archive.ErrOption)
+			}
+		}
+	}
+	repo.Commit("other", gittest.Regular(".gitignore", "1"), gittest.Regular("git~", "1"), gittest.Regular("git", "1"),
+		gittest.Regular(`a\b`, "1"), gittest.Regular(".gitmodules", ""), gittest.Regular(".github/x", "1"))
+	checkout := extract(t, write(t, checkoutPlan(t, repo, "other", archive.Options{})))
+	if out := ask(t, checkout, "status", "--porcelain"); out != "" {
+		t.Errorf("git status says %s", out)
+	}
+}
+
+// A manifest lists the files of a checkout, without its .git.
+func TestManifestsOfCheckoutsListTheFiles(t *testing.T) {
+	t.Parallel()
+	repo := history(t)
+	m := readManifest(t, write(t, checkoutPlan(t, repo, "main", archive.Options{Format: archive.Manifest})))
+	if len(m.Entries) != 3 || m.Origin != origin || m.Ref != "HEAD:refs/heads/main" {
+		t.Errorf("the manifest is %+v", m)
+	}
+	p := checkoutPlan(t, repo, "main", archive.Options{})
+	if _, err := p.Measure(t.Context()); !errors.Is(err, archive.ErrUnmeasured) {
+		t.Errorf("the measure of a checkout: %v, want %v", err, archive.ErrUnmeasured)
 	}
 }

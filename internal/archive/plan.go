@@ -24,14 +24,15 @@ type Plan struct {
 	patching  *patching      // nil: modified files are sent whole
 	manifest  []byte         // content of a delta's first member
 	clone     *clone         // nil: no checkout
-	objects   int64          // of a checkout, at most; set by Validator
+	objects   int64          // of a checkout, at most
 
 	descriptions *pretty.Descriptions // filled by the first pass over the entries
 }
 
 // Plan checks the options, and that their paths exist. It refuses what it can detect without
 // reading many folders: [ErrOption], [ErrLimit], [NoMatchError]. With a base it compares both
-// trees: [FullNeededError].
+// trees: [FullNeededError]. Of a checkout it reads all folders, which may have no name that some
+// system takes for .git.
 func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, options Options) (*Plan, error) {
 	if err := options.Check(); err != nil {
 		return nil, err
@@ -50,9 +51,16 @@ func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, opti
 			return nil, err
 		}
 	}
-	if p.changes == nil { // the comparison enforces the limits itself
+	switch {
+	case p.clone != nil:
+		examined, err := p.examined(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p.objects = examined.objects
+	case p.changes == nil: // the comparison enforces the limits itself
 		if err := p.selection.SurveyQuickly(ctx); err != nil {
-			return nil, refusedClone(err)
+			return nil, err
 		}
 	}
 	return p, nil

@@ -31,7 +31,6 @@ type Validator struct {
 func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 	entries, err := p.examined(ctx)
 	if err == nil {
-		p.objects = entries.objects
 		err = p.checkPresent(ctx)
 	}
 	if err != nil {
