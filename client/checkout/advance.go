@@ -14,8 +14,13 @@ import (
 
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/internal/dotgit"
+	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/git"
 )
+
+// deltaDepth is how many commits an update brings at most, so that those of a usual push are connected
+// with the ones that a clone has.
+const deltaDepth = "100"
 
 // advance brings an existing clone up to date: as git fetch does, and then, if nothing of the user's
 // is in the way, the branch and the working tree.
@@ -39,7 +44,7 @@ func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotg
 	if a.run, err = f.newRun(base.String(), nil); err != nil {
 		return Result{}, err
 	}
-	defer a.before.close()
+	defer func() { a.before.close() }()
 	a.result.Base, a.result.Commit = head.Commit.String(), head.Commit.String()
 	d, err := a.open(ctx, c, f.options.Ref)
 	if err != nil {
@@ -140,6 +145,9 @@ func (a *advance) apply(ctx context.Context) error {
 	if reason != "" || err != nil {
 		return a.stayBehind(reason, err)
 	}
+	if err := a.noteConverted(ctx); err != nil {
+		return err
+	}
 	locked, staged, err := a.update.Begin()
 	if errors.Is(err, dotgit.ErrLocked) {
 		return a.stayBehind(ReasonLocked, nil)
@@ -169,6 +177,27 @@ func (a *advance) apply(ctx context.Context) error {
 	}
 	a.result.Commit = a.update.Commit.String()
 	return a.remember(a.repository, a.update.Incoming)
+}
+
+// noteConverted has the state know the contents of files that attributes convert, where git has
+// written them.
+func (a *advance) noteConverted(ctx context.Context) error {
+	converted, err := a.update.Converted(ctx)
+	if err != nil || len(converted) == 0 {
+		return err
+	}
+	objects := make(map[string]git.ID)
+	for _, p := range a.update.Paths {
+		objects[p.Path] = p.Old.ID
+	}
+	err = a.replaceState(a.headerOf(a.header.Commit), none{}, func(old, _ *record) (*record, error) {
+		if id, ok := converted[old.path]; ok && git.ID(old.id) == objects[old.path] {
+			old.id = unpack.ID(id)
+		}
+		return old, nil
+	})
+	a.before.close()
+	return errors.Join(err, a.readBefore())
 }
 
 // write brings the files into the folder.

@@ -179,16 +179,22 @@ func (f *folder) newRun(base string, some []string) (*run, error) {
 	if f.options.isComposed() {
 		r.base = ""
 	}
-	var err error
-	if r.before, err = f.readState(); err != nil {
-		return nil, err
+	err := r.readBefore()
+	if err == nil {
+		r.links, err = f.findSkipped()
 	}
-	r.old = cursor{records: r.before}
-	if r.links, err = f.findSkipped(); err != nil {
+	if err != nil {
 		r.before.close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// readBefore begins to read the state before the run.
+func (r *run) readBefore() (err error) {
+	r.before, err = r.readState()
+	r.old = cursor{records: r.before}
+	return err
 }
 
 // open begins the download of an archive.
@@ -226,6 +232,9 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 	query := url.Values{}
 	if r.base != "" {
 		query["base"], query["fallback"] = []string{r.base}, []string{"full"}
+	}
+	if r.base != "" && r.options.isCheckout() {
+		query.Set("depth", deltaDepth)
 	}
 	for _, path := range r.some {
 		query.Add("path", literal+path)

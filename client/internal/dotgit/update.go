@@ -18,6 +18,7 @@ type Update struct {
 	Change
 	*Incoming
 	repository *Repository
+	base       git.ID
 }
 
 // incomingFolder is where objects are until they were compared, as in git's own quarantine.
@@ -59,11 +60,11 @@ func (r *Repository) Compare(ctx context.Context, in *Incoming, base git.ID) (*U
 	if err != nil {
 		return nil, err
 	}
-	in.shallow = slices.DeleteFunc(in.shallow, func(id git.ID) bool { return in.received[id] == 0 })
+	in.shallow = v.cut
 	if len(in.shallow) > 0 && !r.IsShallow() {
 		return nil, fmt.Errorf("%w: it has the whole history, and the server sends a part of it", ErrUnsupported)
 	}
-	return &Update{Change: v.change, Incoming: in, repository: r}, nil
+	return &Update{Change: v.change, Incoming: in, repository: r, base: base}, nil
 }
 
 // IsShallow reports whether the repository has a part of the history only.
@@ -122,6 +123,32 @@ func (u *Update) Track(old git.ID) error {
 		return u.repository.setRef(name, u.Target, old)
 	}
 	return nil
+}
+
+// Converted returns, by path, the ids of the contents that git checkout writes of the old versions of
+// changed files, where those are other ones than the objects.
+func (u *Update) Converted(ctx context.Context) (map[string]git.ID, error) {
+	converted := make(map[string]git.ID)
+	return converted, u.repository.view(func(s *git.Snapshot) error {
+		base, err := s.Commit(u.base)
+		if err != nil {
+			return err
+		}
+		c := &converter{ctx: ctx, snapshot: s, tree: base.Tree}
+		for _, p := range u.Paths {
+			if !p.Old.Mode.IsRegular() {
+				continue
+			}
+			id, err := c.content(p.Path, p.Old.ID)
+			if err != nil {
+				return err
+			}
+			if id != p.Old.ID {
+				converted[p.Path] = id
+			}
+		}
+		return nil
+	})
 }
 
 // Advance is an update of the working tree. It has the lock of the index.

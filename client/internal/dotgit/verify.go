@@ -38,6 +38,7 @@ type verifier struct {
 	reached  map[git.ID]bool // objects that the commit leads to
 	entries  int64
 	convert  *converter
+	cut      []git.ID        // commits whose parents are missing
 	unwanted map[git.ID]bool // contents in the working tree that the commit does not have
 }
 
@@ -258,21 +259,38 @@ func (v *verifier) history() error {
 		if err != nil {
 			return incomplete(err)
 		}
-		if err := v.closure(links.Tree); err != nil {
+		parents, missing, err := v.parents(links.Parents)
+		if err = errors.Join(err, v.closure(links.Tree)); err != nil {
 			return err
 		}
-		if cut[id] {
-			continue
-		}
-		for _, parent := range links.Parents {
-			if _, came := v.received[parent]; came {
-				next = append(next, parent)
-			} else if err := v.exists(parent); err != nil {
-				return err
-			}
+		switch {
+		case len(missing) > 0 && !cut[id]:
+			return v.exists(missing[0])
+		case len(missing) > 0:
+			v.cut = append(v.cut, id)
+		default:
+			next = append(next, parents...)
 		}
 	}
 	return nil
+}
+
+// parents returns those that came, and those that exist nowhere.
+func (v *verifier) parents(ids []git.ID) (came, missing []git.ID, err error) {
+	for _, id := range ids {
+		if _, ok := v.received[id]; ok {
+			came = append(came, id)
+			continue
+		}
+		has, err := v.snapshot.Has(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !has {
+			missing = append(missing, id)
+		}
+	}
+	return came, missing, nil
 }
 
 // closure follows a tree that came, and was not reached yet.
