@@ -84,7 +84,7 @@ const defaultRef = "HEAD:"
 func checkRef(name string, isDefault bool) error {
 	ref := plumbing.ReferenceName(name)
 	if !ref.IsBranch() && (isDefault || !ref.IsTag()) || ref.Validate() != nil {
-		return fmt.Errorf("%w \"ref\": %q is no name of a branch or tag, such as refs/heads/main", ErrOption, name)
+		return fmt.Errorf("%w \"refname\": %q is no name of a branch or tag, such as refs/heads/main", ErrOption, name)
 	}
 	return nil
 }
@@ -96,10 +96,17 @@ type clone struct {
 	history checkout.History
 	files   checkout.Files // in the pack
 	mtime   uint32         // of the files, in seconds
+	base    *baseClone     // nil: the checkout is whole
 }
 
-// planClone finds the commits of a checkout.
-func (p *Plan) planClone(ctx context.Context) (err error) {
+// baseClone is the checkout that a delta is for.
+type baseClone struct {
+	history checkout.History
+	mtime   uint32
+}
+
+// planClone checks that there is a checkout of the commit.
+func (p *Plan) planClone() error {
 	o := p.options
 	if o.Profile != ProfileCheckout {
 		return nil
@@ -116,7 +123,31 @@ func (p *Plan) planClone(ctx context.Context) (err error) {
 	if o.Origin != OriginNone {
 		p.clone.remote.URL, p.clone.remote.PushURL = o.Origin, o.PushURL
 	}
-	p.clone.history, err = checkout.FindHistory(ctx, p.source, p.clone.ref, o.depth(), o.Limits)
+	return nil
+}
+
+// findHistory finds the commits of a checkout, and counts its objects. base is the commit of the
+// checkout that a delta is for.
+func (p *Plan) findHistory(ctx context.Context, base git.Treeish) (err error) {
+	var known checkout.History
+	if p.changes != nil {
+		ref := checkout.Ref{Target: base.Commit, Commit: base.Commit}
+		known, err = checkout.FindHistory(ctx, p.source, ref, p.options.depth(), known, p.options.Limits)
+		if err != nil {
+			return err
+		}
+		p.clone.base = &baseClone{known, fileTime(base.Date)}
+	}
+	p.clone.history, err = checkout.FindHistory(
+		ctx, p.source, p.clone.ref, p.options.depth(), known, p.options.Limits,
+	)
+	if err != nil {
+		return err
+	}
+	examined, err := p.examined(ctx)
+	if err == nil {
+		p.objects = examined.objects
+	}
 	return err
 }
 
@@ -138,24 +169,43 @@ func refusedClone(err error) error {
 	return err
 }
 
-// countObjects bounds the number of objects in a checkout, and of entries in its index. entries is
-// the number of those in the working tree. The folders of earlier commits are read for it.
+// countObjects bounds the number of objects that a checkout has or knows, and of entries in its
+// index. entries is the number of those in the working tree. The folders of other commits are read
+// for it.
 func (p *Plan) countObjects(ctx context.Context, entries int64) (int64, error) {
 	h := p.clone.history
 	count := entries + int64(len(h.Tags)+len(h.Commits))
-	if len(h.Commits) == 1 {
+	if len(h.Commits) == 1 && p.clone.base == nil {
 		return count, nil
 	}
-	var b tree.Batch
-	w := checkout.NewWalk(ctx, p.source, h, p.clone.files, make(checkout.Seen), p.options.Limits)
-	for more, err := true, error(nil); more; {
-		b.Reset(p.source, runEntries)
-		if more, err = w.Fill(&b); err != nil {
-			return 0, err
-		}
-		count += int64(b.Len())
+	seen, err := p.seenInBase(ctx)
+	if err == nil {
+		err = p.see(ctx, h, seen)
 	}
-	return count, nil
+	return count + int64(len(seen)), err
+}
+
+// seenInBase returns the objects of the checkout that a delta is for.
+func (p *Plan) seenInBase(ctx context.Context) (checkout.Seen, error) {
+	seen := make(checkout.Seen)
+	if p.clone.base == nil {
+		return seen, nil
+	}
+	return seen, p.see(ctx, p.clone.base.history, seen)
+}
+
+// see adds the folders and files of a history.
+func (p *Plan) see(ctx context.Context, h checkout.History, seen checkout.Seen) error {
+	var b tree.Batch
+	w := checkout.NewWalk(ctx, p.source, h, p.clone.files, seen, p.options.Limits)
+	for more := true; more; {
+		b.Reset(p.source, runEntries)
+		var err error
+		if more, err = w.Fill(&b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkoutMemory is what a checkout takes besides its objects and an archive of its files: the

@@ -139,14 +139,15 @@ func compareClone(t *testing.T, name string, checkout, clone *gittest.Repo) {
 	if out := ask(t, checkout, "update-index", "--really-refresh"); out != "" {
 		t.Errorf("%s: git update-index --really-refresh says %s", name, out)
 	}
-	// Trees that git complains about are those of the commit; files may be missing with a promise.
-	known := faults(t, clone)
+	// Trees that git complains about are those of the repository; files may be missing with a promise.
+	upstream := clone.Git("config", "remote.origin.url")
+	known := faults(t, gittest.Existing(t, strings.TrimPrefix(upstream, "file://")))
 	for _, fault := range faults(t, checkout) {
 		if !slices.Contains(known, fault) {
 			t.Errorf("%s: git fsck says %s", name, fault)
 		}
 	}
-	checkout.Git("config", "remote.origin.url", clone.Git("config", "remote.origin.url"))
+	checkout.Git("config", "remote.origin.url", upstream)
 	// git now reads the files: those that do not survive both conversions are modified in a clone, too.
 	touch(t, checkout, want)
 	touch(t, clone, want)
@@ -227,7 +228,7 @@ func TestCheckoutsAreClones(t *testing.T) {
 			compared[archive.Objects(objects)]++
 		}
 	}
-	if compared[archive.ObjectsAll] != len(all) || len(all) < 60 || len(compared) != 3 ||
+	if compared[archive.ObjectsAll] != len(all) || len(all) < 50 || len(compared) != 3 ||
 		compared[archive.ObjectsBlobless] < len(all)/gittest.Volume(3, 1)-1 {
 		t.Errorf("compared %v checkouts of %d trees", compared, len(all))
 	}
@@ -376,7 +377,7 @@ func TestManifestsOfCheckoutsListTheFiles(t *testing.T) {
 	t.Parallel()
 	repo := history(t)
 	m := readManifest(t, write(t, checkoutPlan(t, repo, "main", archive.Options{Format: archive.Manifest})))
-	if len(m.Entries) != 3 || m.Origin != origin || m.Ref != "HEAD:refs/heads/main" {
+	if len(m.Entries) != 3 || m.Origin != origin || m.RefName != "HEAD:refs/heads/main" {
 		t.Errorf("the manifest is %+v", m)
 	}
 	p := checkoutPlan(t, repo, "main", archive.Options{})

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/repomcp/repomcp/internal/archive/checkout"
+	"github.com/repomcp/repomcp/internal/archive/compress/zstd"
 	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/base/spill"
@@ -33,7 +34,10 @@ func (p *Plan) writeCheckout(ctx context.Context, w io.Writer, store func(bool) 
 	if err != nil {
 		return err
 	}
-	seen := make(checkout.Seen)
+	seen, err := p.seenInBase(ctx)
+	if err != nil {
+		return err
+	}
 	from.walk = markingWalk{from.walk, p.clone.files, seen}
 	c := &checkoutLayout{
 		tarLayout: tarLayout{tar.Format{MTime: uint64(p.clone.mtime)}}, plan: p, encoder: p.engine.packs,
@@ -72,6 +76,9 @@ type packed struct {
 }
 
 func (p *packed) reset() {
+	if cap(p.content) > runBuffer { // of a patch
+		p.content, p.entries = nil, nil
+	}
 	p.entries, p.objects, p.sizes, p.indexed = p.entries[:0], p.objects[:0], p.sizes[:0], 0
 }
 
@@ -114,19 +121,32 @@ func (c *checkoutLayout) appendBlob(r *run, buffer []byte, e tree.Entry, limit i
 // appendContent appends a file whose content may differ from the stored one.
 func (c *checkoutLayout) appendContent(r *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
 	r.packed.setSize(r.next, len(content))
-	if e.Packed {
-		stored, err := r.Source.ReadBlob(e.ID, inlineBytes, r.packed.content[:0])
-		if err != nil {
-			return out, tree.Damaged(err)
-		}
-		r.packed.content = stored
-		if c.plan.clone.files == checkout.AllFiles || !bytes.Equal(stored, content) {
-			if err := c.packObject(r, e, checkout.Blob, stored); err != nil {
-				return out, err
-			}
-		}
+	if err := c.packStored(r, e, content); err != nil {
+		return out, err
 	}
 	return c.tarLayout.appendContent(r, out, e, content)
+}
+
+func (c *checkoutLayout) appendPatch(r *run, out []byte, e tree.Entry) (longer []byte, patched bool, err error) {
+	longer, patched, err = c.tarLayout.appendPatch(r, out, e)
+	if patched && err == nil {
+		err = c.packStored(r, e, nil)
+	}
+	return longer, patched, err
+}
+
+// packStored packs the stored content of a file that has another one in the working tree, or here.
+func (c *checkoutLayout) packStored(r *run, e tree.Entry, content []byte) (err error) {
+	if !e.Packed {
+		return nil
+	}
+	if r.packed.content, err = r.Source.ReadBlob(e.ID, max(inlineBytes, zstd.MaxPatched), r.packed.content[:0]); err != nil {
+		return tree.Damaged(err)
+	}
+	if c.plan.clone.files == checkout.ConvertedFiles && bytes.Equal(r.packed.content, content) {
+		return nil
+	}
+	return c.packObject(r, e, checkout.Blob, r.packed.content)
 }
 
 // packObject adds an object to what the run has packed, if it belongs into the pack.
@@ -146,23 +166,28 @@ func (c *checkoutLayout) packObject(r *run, e tree.Entry, kind checkout.Kind, co
 func (c *checkoutLayout) buffersLarge() bool { return false }
 
 func (c *checkoutLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error {
-	if err := c.indexEntry(e, size); err != nil {
-		return err
+	if c.plan.clone.base == nil {
+		if err := c.addToIndex(e, size, c.plan.clone.mtime); err != nil {
+			return err
+		}
+		l.pending[0].packed.indexed++
 	}
-	l.pending[0].packed.indexed++
 	if !e.Packed {
 		return c.tarLayout.stream(l, e, size, write)
 	}
 	if e.Treatment.Changes() || e.Treatment.MayBePointer() {
-		return errors.Join(c.tarLayout.stream(l, e, size, write), c.packStored(l, e))
+		if err := c.tarLayout.stream(l, e, size, write); err != nil {
+			return err
+		}
+		return c.packLarge(l, e)
 	}
 	return c.tarLayout.stream(l, e, size, func(w io.Writer) error {
 		return c.packStream(l, e.ID, size, func(entry io.Writer) error { return write(io.MultiWriter(w, entry)) })
 	})
 }
 
-// packStored packs the stored content of a large file that has another one in the working tree.
-func (c *checkoutLayout) packStored(l *pipeline, e tree.Entry) error {
+// packLarge packs the stored content of a large file that has another one in the working tree.
+func (c *checkoutLayout) packLarge(l *pipeline, e tree.Entry) error {
 	e.Treatment = nil
 	size, write, err := l.opener.Open(e)
 	if err != nil {
@@ -181,8 +206,8 @@ func (c *checkoutLayout) packStream(l *pipeline, id git.ID, size int64, write fu
 
 // beforeWrite collects what a run has made.
 func (c *checkoutLayout) beforeWrite(r *run) error {
-	for ; r.packed.indexed < r.next; r.packed.indexed++ {
-		if err := c.indexEntry(r.Entry(r.packed.indexed), r.packed.size(r.packed.indexed)); err != nil {
+	for ; r.packed.indexed < r.next && c.plan.clone.base == nil; r.packed.indexed++ {
+		if err := c.addToIndex(r.Entry(r.packed.indexed), r.packed.size(r.packed.indexed), c.plan.clone.mtime); err != nil {
 			return err
 		}
 	}
@@ -194,11 +219,30 @@ func (c *checkoutLayout) beforeWrite(r *run) error {
 	return nil
 }
 
-func (c *checkoutLayout) indexEntry(e tree.Entry, size int64) error {
-	if e.Treatment.IsGenerated() {
-		return nil
-	}
-	return c.index.Add(e.Path[len(c.plan.options.Prefix):], e.Mode, e.ID, size, c.plan.clone.mtime)
+func (c *checkoutLayout) addToIndex(e tree.Entry, size int64, mtime uint32) error {
+	return c.index.Add(e.Path[len(c.plan.options.Prefix):], e.Mode, e.ID, size, mtime)
+}
+
+// indexAll fills the index of a delta: the files that it leaves out are those of the base's checkout.
+// Their sizes are computed as by [Plan.Measure].
+func (c *checkoutLayout) indexAll(ctx context.Context) error {
+	p := c.plan
+	opener, leftOut := p.newOpener(ctx), p.changes.LeftOut()
+	full := *p
+	full.changes = nil
+	return full.each(ctx, func(e tree.Entry) (err error) {
+		mtime, size := p.clone.mtime, int64(0)
+		if leftOut(e.Path) {
+			mtime = p.clone.base.mtime
+		}
+		if e.Mode.IsRegular() || e.Mode.IsSymlink() {
+			size, err = opener.Size(e)
+		}
+		if err != nil {
+			return err
+		}
+		return c.addToIndex(e, size, mtime)
+	})
 }
 
 // packLayout writes entries of a pack: trees, commits, and files that are not in the working tree.
@@ -255,6 +299,11 @@ func (c *checkoutLayout) closing(l *pipeline) error {
 	from := &position{walk: objects, opener: l.opener}
 	if err := p.newPipeline(l.ctx, c.pack, packLayout{c}, from).rest(); err != nil {
 		return err
+	}
+	if p.clone.base != nil {
+		if err := c.indexAll(l.ctx); err != nil {
+			return err
+		}
 	}
 	folder := checkout.Folder{
 		Ref: p.clone.ref, Remote: p.clone.remote, Cut: p.clone.history.Cut,

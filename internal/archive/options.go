@@ -105,7 +105,7 @@ var parameters = []parameter{
 		func(o *Options) *Objects { return &o.Objects }, ObjectsAll, ObjectsBlobless, ObjectsConverted)),
 	ofCheckout(single("depth", "number of commits in a checkout, as of git clone --depth; 1 by default",
 		func(o *Options) *string { return &o.Depth })),
-	ofCheckout(single("ref", "branch or tag that a checkout is of, by its full name; by default that of the revision",
+	ofCheckout(single("refname", "branch or tag that a checkout is of, by its full name; by default that of the revision",
 		func(o *Options) *string { return &o.Ref })),
 	ofCheckout(single("origin", "URL from which a checkout fetches; none: it has no remote",
 		func(o *Options) *string { return &o.Origin })),

@@ -40,24 +40,24 @@ func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, opti
 	options = options.Canonical()
 	options.Limits = options.Limits.WithDefaults()
 	p := &Plan{engine: e, source: source, head: head, options: options, descriptions: new(pretty.Descriptions)}
-	if err := p.planClone(ctx); err != nil {
+	if err := p.planClone(); err != nil {
 		return nil, err
 	}
 	if err := p.selectEntries(ctx); err != nil {
 		return nil, err
 	}
+	var base git.Treeish
 	if options.Base != "" {
-		if err := p.differ(ctx); err != nil {
-			return nil, err
+		var err error
+		if base, err = p.differ(ctx); err != nil {
+			return nil, refusedClone(err)
 		}
 	}
 	switch {
 	case p.clone != nil:
-		examined, err := p.examined(ctx)
-		if err != nil {
+		if err := p.findHistory(ctx, base); err != nil {
 			return nil, err
 		}
-		p.objects = examined.objects
 	case p.changes == nil: // the comparison enforces the limits itself
 		if err := p.selection.SurveyQuickly(ctx); err != nil {
 			return nil, err

@@ -54,6 +54,10 @@ func (t tarLayout) appendContent(_ *run, out []byte, e tree.Entry, content []byt
 	return tar.Pad(out, int64(len(content))), nil
 }
 
+func (t tarLayout) appendPatch(r *run, out []byte, e tree.Entry) (longer []byte, patched bool, err error) {
+	return r.patches.append(t, r.Source, out, e, r.limits.BlobBytes)
+}
+
 func (t tarLayout) buffersLarge() bool { return true }
 
 func (t tarLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error {

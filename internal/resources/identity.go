@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
 )
 
@@ -25,7 +26,7 @@ func IsAbsence(err error) bool {
 func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
 	switch r.Kind {
 	case Archive, Checksum:
-		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
+		return identityOfArchive(ctx, snapshot, r)
 	case Signature:
 		found, err := findSignature(ctx, snapshot, r)
 		if err != nil {
@@ -39,6 +40,19 @@ func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, 
 		}
 		return entry.Mode.String() + " " + entry.ID.String(), nil
 	}
+}
+
+// identityOfArchive is that of the commits, and of the branch or tag that a checkout is of.
+func identityOfArchive(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
+	if r.Options.Profile != archive.ProfileCheckout {
+		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
+	}
+	head, options, err := archive.Resolve(ctx, snapshot, r.Revision, r.Options)
+	if err != nil {
+		return "", err
+	}
+	commits, err := commitsOf(ctx, snapshot, head.Revision, r.Options.Base)
+	return commits + " " + head.ID.String() + " " + options.Ref, err
 }
 
 // commitsOf returns the ids of the revisions that exist: the bytes of an archive depend only on

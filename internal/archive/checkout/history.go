@@ -2,6 +2,8 @@ package checkout
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/git"
@@ -17,10 +19,24 @@ type History struct {
 // Link is a commit with its root folder.
 type Link struct{ ID, Tree git.ID }
 
+// knows returns the set of commits.
+func (h History) knows() map[git.ID]bool {
+	known := make(map[git.ID]bool, len(h.Commits))
+	for _, commit := range h.Commits {
+		known[commit.ID] = true
+	}
+	return known
+}
+
 // FindHistory finds the commits that git clone --depth fetches of a ref: those with a distance below
 // depth, which is 1 at least. Those at the end are cut, also if they have no parents. The commits at
 // the end of a shallow mirror are cut as well.
-func FindHistory(ctx context.Context, source tree.Source, ref Ref, depth int, limits tree.Limits) (History, error) {
+//
+// What is known is left out, but for the list of cut commits. A commit at the end is not cut if all
+// its parents are known.
+func FindHistory(
+	ctx context.Context, source tree.Source, ref Ref, depth int, known History, limits tree.Limits,
+) (History, error) {
 	h, err := findTags(source, ref)
 	if err != nil {
 		return History{}, err
@@ -29,8 +45,14 @@ func FindHistory(ctx context.Context, source tree.Source, ref Ref, depth int, li
 	if err != nil {
 		return History{}, err
 	}
-	seen := map[git.ID]bool{ref.Commit: true}
-	for level := []git.ID{ref.Commit}; len(level) > 0; depth-- {
+	h.Cut = slices.Clone(known.Cut)
+	there := known.knows()
+	isNew := func(id git.ID) bool { return !there[id] }
+	var level []git.ID
+	if isNew(ref.Commit) {
+		level = append(level, ref.Commit)
+	}
+	for seen := maps.Clone(there); len(level) > 0; depth-- {
 		var next []git.ID
 		for _, id := range level {
 			if err := context.Cause(ctx); err != nil {
@@ -43,7 +65,7 @@ func FindHistory(ctx context.Context, source tree.Source, ref Ref, depth int, li
 			if h.Commits = append(h.Commits, Link{id, links.Tree}); int64(len(h.Commits)) > limits.Entries {
 				return History{}, limits.EntriesExceeded()
 			}
-			if depth == 1 || ends[id] {
+			if p := links.Parents; ends[id] || depth == 1 && (len(p) == 0 || slices.ContainsFunc(p, isNew)) {
 				h.Cut = append(h.Cut, id)
 				continue
 			}
