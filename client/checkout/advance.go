@@ -46,22 +46,21 @@ func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotg
 	}
 	defer func() { a.before.close() }()
 	a.result.Base, a.result.Commit = head.Commit.String(), head.Commit.String()
-	d, err := a.open(ctx, c, f.options.Ref)
-	if err != nil {
+	// Those before the base may be missing in a clone with a part of the history.
+	for _, a.depth = range []string{deltaDepth, "1"} {
+		known, err := a.fetch(ctx, c)
+		switch {
+		case known:
+			return a.result, err
+		case errors.Is(err, dotgit.ErrIncomplete) && a.depth == deltaDepth && repository.IsShallow():
+			continue
+		case err != nil:
+			return a.result, err
+		}
+		err = errors.Join(a.apply(ctx), a.files.Close())
 		return a.result, err
 	}
-	defer func() { _ = d.Close() }() // it was only read
-	if known, err := a.knows(ctx, d.Commit); known || err != nil {
-		_, _ = io.CopyN(io.Discard, d.Download, nothingNew) // see take
-		return a.result, err
-	}
-	a.start(d)
-	if err := a.fetch(ctx, d); err != nil {
-		return a.result, err
-	}
-	defer func() { err = errors.Join(err, a.files.Close()) }()
-	err = a.apply(ctx)
-	return a.result, err
+	return a.result, nil
 }
 
 // advance is an update of an existing clone.
@@ -102,15 +101,25 @@ func (a *advance) knows(ctx context.Context, commit string) (bool, error) {
 	return a.repository.IsAncestor(ctx, id, a.head.Commit)
 }
 
-// fetch brings the objects.
-func (a *advance) fetch(ctx context.Context, d *counted) (err error) {
+// fetch brings the objects, unless the clone knows the commit.
+func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err error) {
+	d, err := a.open(ctx, c, a.options.Ref)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = d.Close() }() // it was only read
+	if known, err := a.knows(ctx, d.Commit); known || err != nil {
+		_, _ = io.CopyN(io.Discard, d.Download, nothingNew) // see take
+		return known, err
+	}
+	a.start(d)
 	in, err := a.repository.Receive()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, in.Discard()) }()
 	if a.files, err = a.spool(ctx, d, in); err != nil {
-		return err
+		return false, err
 	}
 	if a.update, err = a.repository.Compare(ctx, in, a.base); err == nil {
 		err = a.update.Publish()
@@ -119,9 +128,9 @@ func (a *advance) fetch(ctx context.Context, d *counted) (err error) {
 		err = a.track(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, a.files.Close())
+		err = errors.Join(err, a.files.Close())
 	}
-	return nil
+	return false, err
 }
 
 // track remembers the server's branch, unless git has fetched a later one from elsewhere.

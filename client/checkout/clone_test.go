@@ -109,10 +109,17 @@ func (p *place) files() map[string]string {
 	return files
 }
 
-func TestCloneIsThatOfGit(t *testing.T) {
-	t.Parallel()
+// newClonePlace is a place whose clones have an origin.
+func newClonePlace(t *testing.T) *place {
+	t.Helper()
 	p := newPlace(t)
 	p.repo.Git("config", "remote.origin.url", "https://git.example.com/app.git")
+	return p
+}
+
+func TestCloneIsThatOfGit(t *testing.T) {
+	t.Parallel()
+	p := newClonePlace(t)
 	p.commit(oddFiles("one")...)
 	if result := p.sync(checkouts); result.Behind != "" || result.Written == 0 {
 		t.Fatalf("%+v", result)
@@ -167,7 +174,7 @@ func change(r *rand.Rand, files map[string]gittest.File, version string) []gitte
 
 func TestCloneFollowsABranch(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newClonePlace(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	files, compared := map[string]gittest.File{}, 0
 	p.commit(change(r, files, "first")...)
@@ -277,7 +284,7 @@ var clones = []struct {
 
 func TestCloneKeepsWhatIsTheUsers(t *testing.T) {
 	t.Parallel()
-	base := newPlace(t)
+	base := newClonePlace(t)
 	for _, how := range clones {
 		for _, c := range userChanges {
 			t.Run(how.name+" "+c.name, func(t *testing.T) { base.keepsWhatIsTheUsers(t, how.make, c) })

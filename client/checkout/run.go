@@ -118,6 +118,7 @@ type run struct {
 	base      string   // the commit that the archive may be a delta from, or ""
 	announced string   // the commit of the archive, or "" if the server does not name it
 	head      string   // the commit that a delta leads to
+	depth     string   // how many commits are requested; "" for one
 	some      []string // the only paths that were requested; nil: everything
 	before    state    // the state before the run
 	old       cursor   // in it
@@ -233,8 +234,8 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 	if r.base != "" {
 		query["base"], query["fallback"] = []string{r.base}, []string{"full"}
 	}
-	if r.base != "" && r.options.isCheckout() {
-		query.Set("depth", deltaDepth)
+	if r.depth != "" {
+		query.Set("depth", r.depth)
 	}
 	for _, path := range r.some {
 		query.Add("path", literal+path)

@@ -22,6 +22,9 @@ import (
 // files are not those of its commit.
 var ErrUntrusted = errors.New("the checkout is refused")
 
+// ErrIncomplete is an [ErrUntrusted]: the commit leads to an object that neither came nor was there.
+var ErrIncomplete = fmt.Errorf("%w: it leads to objects that did not come", ErrUntrusted)
+
 func untrusted(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUntrusted, fmt.Errorf(format, args...))
 }

@@ -81,7 +81,7 @@ func (in *Incoming) verify(ctx context.Context, s *git.Snapshot, base git.ID) (*
 // incomplete says that an object did not come.
 func incomplete(err error) error {
 	if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrCorrupt) {
-		return untrusted("its objects are not complete: %w", err)
+		return fmt.Errorf("%w: %w", ErrIncomplete, err)
 	}
 	return err
 }
@@ -327,7 +327,7 @@ func (v *verifier) closure(id git.ID) error {
 func (v *verifier) exists(id git.ID) error {
 	has, err := v.snapshot.Has(id)
 	if err == nil && !has && !v.snapshot.MayLack() {
-		return untrusted("it leads to the object %s, which did not come", id)
+		return fmt.Errorf("%w, such as %s", ErrIncomplete, id)
 	}
 	return err
 }
