@@ -72,6 +72,7 @@ type advance struct {
 	base       git.ID // what the archive may be the difference from
 	update     *dotgit.Update
 	files      spooled
+	tracked    git.ID // what the clone remembered of the server before
 }
 
 // baseOf returns the commit that the update is the difference from: that of HEAD or, if the user has
@@ -92,13 +93,24 @@ func (f *folder) baseOf(ctx context.Context, r *dotgit.Repository, head dotgit.H
 	return tracked, nil
 }
 
-// knows reports whether the clone has all of a commit.
-func (a *advance) knows(ctx context.Context, commit string) (bool, error) {
-	id, err := git.ParseID(commit)
-	if err != nil || a.options.Ref != a.header.Ref {
+// knows reports whether the clone has all of a commit, or of an annotated tag.
+func (a *advance) knows(ctx context.Context, announced string) (bool, error) {
+	if a.options.Ref != a.header.Ref {
 		return false, nil // its members say more
 	}
+	if announced == a.known.Tracked && a.isOurs() {
+		return true, nil
+	}
+	id, err := git.ParseID(announced)
+	if err != nil {
+		return false, nil // it is not announced
+	}
 	return a.repository.IsAncestor(ctx, id, a.head.Commit)
+}
+
+// isOurs reports whether a run has left HEAD where it is.
+func (a *advance) isOurs() bool {
+	return a.head.Commit.String() == a.known.Commit && a.head.Name == a.known.Head
 }
 
 // fetch brings the objects, unless the clone knows the commit.
@@ -122,9 +134,6 @@ func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err 
 		return false, err
 	}
 	if a.update, err = a.repository.Compare(ctx, in, a.base); err == nil {
-		err = a.update.Publish()
-	}
-	if err == nil {
 		err = a.track(ctx)
 	}
 	if err != nil {
@@ -133,19 +142,34 @@ func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err 
 	return false, err
 }
 
-// track remembers the server's branch, unless git has fetched a later one from elsewhere.
-func (a *advance) track(ctx context.Context) error {
-	old, err := a.repository.Ref(a.update.Tracking())
-	if err != nil || old == a.update.Target {
+// errUnrelated says that a clone is probably one of another repository.
+var errUnrelated = errors.New("the server knows neither the commit nor the origin of this clone: it may be one of another " +
+	"repository; git fetch, or name another folder")
+
+// track publishes what has come, and remembers the server's branch or tag, unless git has fetched a later one from elsewhere.
+func (a *advance) track(ctx context.Context) (err error) {
+	if a.tracked, err = a.repository.Ref(a.update.Tracking()); err != nil {
 		return err
 	}
-	if !old.IsZero() && old.String() != a.known.Tracked {
-		later, err := a.repository.IsAncestor(ctx, a.update.Commit, old)
-		if later || err != nil {
+	later, related := false, a.known.Commit != "" || a.fromBase
+	if !a.tracked.IsZero() && a.tracked.String() != a.known.Tracked {
+		if later, err = a.update.IsAncestor(ctx, a.update.Commit, a.tracked); err != nil {
 			return err
 		}
 	}
-	return a.update.Track(old)
+	if !related && !later {
+		if related, err = a.update.IsAncestor(ctx, a.head.Commit, a.update.Commit); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !related && !later:
+		return errUnrelated
+	case later:
+		return a.update.Publish()
+	default:
+		return errors.Join(a.update.Publish(), a.update.Track(a.tracked))
+	}
 }
 
 // apply brings the working tree, the index and HEAD to the commit.
@@ -233,13 +257,11 @@ func (a *advance) hindrance(ctx context.Context) (string, error) {
 		return ReasonUnfinished, nil
 	}
 	target := a.update.Branch()
-	// A run has left HEAD there, and the user has moved nothing since then.
-	ours := a.head.Commit.String() == a.known.Commit && a.head.Name == a.known.Head
 	switch {
-	case ours && a.head.Name == target && a.repository.IsShallow():
-		return "", nil // the commits between may be cut
-	case !ours && a.head.Name != target:
+	case a.head.Name != target && !a.isOurs():
 		return ReasonElsewhere, nil
+	case a.head.Name == target && (a.isOurs() || a.head.Commit == a.tracked) && a.repository.IsShallow():
+		return "", nil // nothing is the user's, and the commits between may be cut
 	}
 	from := a.head.Commit
 	if a.head.Name != target {

@@ -125,6 +125,7 @@ type run struct {
 	links     paths    // those that were skipped before
 	disk      *disk
 	delta     bool // the archive is a delta
+	fromBase  bool // that of a clone was one
 	buffer    []byte
 	unpacker  *unpack.Unpacker
 	clone     *clone // that is being made, or nil
@@ -205,7 +206,9 @@ func (r *run) open(ctx context.Context, c *client.Client, revision string) (*cou
 	if err != nil {
 		return nil, err
 	}
-	r.announced = d.Commit
+	if !r.options.isCheckout() { // there it may be an annotated tag
+		r.announced = d.Commit
+	}
 	return &counted{Download: d, run: r}, nil
 }
 

@@ -65,6 +65,7 @@ func (s *spooler) comment(text string) error {
 
 func (s *spooler) choose(m unpack.Member, content io.Reader) (unpack.Choice, error) {
 	if m.Path == manifestPath {
+		s.run.fromBase = true
 		_, err := io.Copy(io.Discard, content)
 		return skip, err
 	}

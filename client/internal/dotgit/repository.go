@@ -107,7 +107,7 @@ func (r *Repository) supports() error {
 }
 
 func (r *Repository) settings() ([]gitconfig.Setting, error) {
-	content, err := os.ReadFile(filepath.Join(r.common, "config"))
+	content, err := os.ReadFile(r.configFile())
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +117,8 @@ func (r *Repository) settings() ([]gitconfig.Setting, error) {
 	}
 	return settings, nil
 }
+
+func (r *Repository) configFile() string { return filepath.Join(r.common, "config") }
 
 // Head is what a repository has checked out.
 type Head struct {
@@ -217,10 +219,10 @@ const dateSlack = 7 * 24 * 60 * 60
 // the one it looks for, and takes commits that are not there for cut ones.
 func isAncestor(ctx context.Context, s *git.Snapshot, id, of git.ID) (bool, error) {
 	sought, err := s.Commit(id)
+	if errors.Is(err, git.ErrNotFound) { // or it is no commit
+		return false, nil
+	}
 	if err != nil {
-		if errors.Is(err, git.ErrNotFound) {
-			err = nil
-		}
 		return false, err
 	}
 	cut, err := s.Shallow()
@@ -237,10 +239,12 @@ func isAncestor(ctx context.Context, s *git.Snapshot, id, of git.ID) (bool, erro
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		if buffer, err = s.ScanCommit(at, buffer[:0]); errors.Is(err, git.ErrNotFound) {
+		if has, err := s.Has(at); err != nil {
+			return false, err
+		} else if !has {
 			continue
 		}
-		if err != nil {
+		if buffer, err = s.ScanCommit(at, buffer[:0]); err != nil {
 			return false, err
 		}
 		links, err := git.ParseCommitLinks(at, buffer)

@@ -1,6 +1,7 @@
 package dotgit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/config"
 
 	"github.com/repomcp/repomcp/internal/git"
 )
@@ -74,6 +77,19 @@ func (r *Repository) IsShallow() bool {
 }
 
 func (r *Repository) shallowFile() string { return filepath.Join(r.common, "shallow") }
+
+// IsAncestor is [Repository.IsAncestor] before the objects are published.
+func (u *Update) IsAncestor(ctx context.Context, id, of git.ID) (is bool, err error) {
+	inside, err := filepath.Rel(u.repository.common, u.folder)
+	if err != nil {
+		return false, err
+	}
+	err = withSnapshot(u.repository.common, inside, func(s *git.Snapshot) error {
+		is, err = isAncestor(ctx, s, id, of)
+		return err
+	})
+	return is, err
+}
 
 // Publish adds the objects to the repository, and the commits that are cut.
 func (u *Update) Publish() (err error) {
@@ -256,7 +272,11 @@ func (a *Advance) moveHead(from Head) (err error) {
 				return err
 			}
 		}
-		if err := r.setRef(to.Name, to.Commit, old); err != nil {
+		err = r.setRef(to.Name, to.Commit, old)
+		if err == nil && old.IsZero() {
+			err = r.setUpstream(to.Name)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -275,4 +295,46 @@ func (a *Advance) moveHead(from Head) (err error) {
 		}
 	}
 	return r.log(filepath.Join(r.folder, "logs", "HEAD"), to.Commit, from.Commit)
+}
+
+// setUpstream has git fetch a new branch from the origin, and push it there, as git switch does.
+func (r *Repository) setUpstream(name string) (err error) {
+	settings, err := r.settings()
+	if err != nil {
+		return err
+	}
+	branch := strings.TrimPrefix(name, heads)
+	fetch := "+" + name + ":" + remotes + branch
+	hasOrigin, fetches := false, false
+	for _, s := range settings {
+		switch s.Name {
+		case "branch." + branch + ".remote":
+			return nil
+		case "remote.origin.url":
+			hasOrigin = true
+		case "remote.origin.fetch":
+			fetches = fetches || s.Value == fetch || s.Value == "+refs/heads/*:"+remotes+"*"
+		}
+	}
+	if !hasOrigin {
+		return nil
+	}
+	more := config.New().AddOption("branch", branch, "remote", "origin").AddOption("branch", branch, "merge", name)
+	if !fetches {
+		more.AddOption("remote", "origin", "fetch", fetch)
+	}
+	var text bytes.Buffer
+	if err := config.NewEncoder(&text).Encode(more); err != nil {
+		return err
+	}
+	l, err := r.lock(r.configFile())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	before, err := os.ReadFile(r.configFile())
+	if err != nil {
+		return err
+	}
+	return l.write(strings.TrimSuffix(string(before), "\n") + "\n" + text.String())
 }
