@@ -120,7 +120,8 @@ var arrows = map[string][]string{
 	},
 	"internal/archive/attributes": {"internal/git/quoting", "internal/git/wildmatch"},
 	"internal/archive/checkout": {
-		"internal/archive/compress/gzip", "internal/base/spill", "internal/base/workers", "internal/git",
+		"internal/archive/compress/gzip", "internal/archive/tar", "internal/archive/tree", "internal/base/spill",
+		"internal/base/workers", "internal/git",
 	},
 	"internal/archive/compress/blocks":       {"internal/access", "internal/base/workers"},
 	"internal/archive/compress/compresstest": {"internal/base/panics", "internal/base/workers"},

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -222,13 +223,13 @@ func (p *Plan) Memory() int64 {
 	return memory
 }
 
-// depth returns the number of commits from the head on.
+// depth returns the number of commits from the head on, or 0 for an invalid option.
 func (o Options) depth() int {
-	if o.Depth == "" {
-		return 1
+	n, err := strconv.ParseInt(cmp.Or(o.Depth, "1"), 10, 32)
+	if err != nil || n < 1 || o.Depth != "" && strconv.FormatInt(n, 10) != o.Depth {
+		return 0
 	}
-	n, _ := strconv.Atoi(o.Depth) // Check has refused others
-	return n
+	return int(n)
 }
 
 // checkCheckout returns [ErrOption] for options that a checkout does not have, and for those that
@@ -237,7 +238,7 @@ func (o Options) checkCheckout() error {
 	if o.Profile != ProfileCheckout {
 		for _, p := range parameters {
 			if p.ofCheckout && len(p.get(o)) > 0 {
-				return fmt.Errorf("%w %q goes with \"profile\"=\"checkout\" only", ErrOption, p.name)
+				return fmt.Errorf("%w %q goes with profile=checkout only", ErrOption, p.name)
 			}
 		}
 		return nil
@@ -247,12 +248,16 @@ func (o Options) checkCheckout() error {
 		what  string
 	}{
 		{o.Format == Zip, `"format": a zip keeps no time by which git knows a file; take a tar`},
-		{len(o.Paths)+len(o.Exclude) > 0 || o.Strip != "", `"profile": a part of a tree is no checkout; leave "path", ` +
-			`"exclude" and "strip" out`},
+		{
+			len(o.Paths)+len(o.Exclude) > 0 || o.Strip != "",
+			`"profile": a part of a tree is no checkout; leave "path", "exclude" and "strip" out`,
+		},
 		{o.Prefix != "" && !strings.HasSuffix(o.Prefix, "/"), `"prefix" of a checkout is a folder; end it with /`},
-		{o.Submodules == SubmodulesContent, `"submodules": their folders in a checkout are empty, until git submodule ` +
-			`update fills them`},
-		{o.Depth != "" && (o.depth() < 1 || o.depth() > math.MaxInt32 || strconv.Itoa(o.depth()) != o.Depth), `"depth" is a number from 1 to 2147483647`},
+		{
+			o.Submodules == SubmodulesContent,
+			`"submodules": their folders in a checkout are empty, until git submodule update fills them`,
+		},
+		{o.depth() == 0, `"depth" is a number from 1 to 2147483647`},
 	} {
 		if refused.given {
 			return fmt.Errorf("%w %s", ErrOption, refused.what)

@@ -18,7 +18,7 @@ import (
 )
 
 // bring brings an extracted checkout from the base of a delta to its head, with the tar command.
-func bring(t *testing.T, checkout *gittest.Repo, delta []byte) deltaDocument {
+func bring(t *testing.T, checkout *gittest.Repo, delta []byte) {
 	t.Helper()
 	tr := tar.NewReader(bytes.NewReader(delta))
 	header, err := tr.Next()
@@ -42,7 +42,6 @@ func bring(t *testing.T, checkout *gittest.Repo, delta []byte) deltaDocument {
 	if err := os.RemoveAll(filepath.Join(checkout.Dir, ".repomcp")); err != nil {
 		t.Fatal(err)
 	}
-	return d
 }
 
 // namesOf are those of an archive's members.
@@ -123,9 +122,8 @@ func compareDelta(t *testing.T, what string, checkout, cloned *gittest.Repo, bas
 		cut = base
 		cloned.Git("fetch", "-q", "--deepen=1")
 	}
-	if shallow, err := os.ReadFile(filepath.Join(checkout.Dir, ".git/shallow")); err != nil ||
-		!slices.Contains(strings.Fields(string(shallow)), cut) {
-		t.Errorf("%s: %q are cut, %v; want %s", what, shallow, err, cut)
+	if shallow := cutOf(checkout); !slices.Contains(shallow, cut) {
+		t.Errorf("%s: %q are cut, want %s", what, shallow, cut)
 	}
 	compareClone(t, what, checkout, cloned)
 }

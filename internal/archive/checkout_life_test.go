@@ -103,8 +103,9 @@ func overwrite(t *testing.T, checkout *gittest.Repo, names ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		before := info.ModTime()
 		err = os.WriteFile(path, bytes.Repeat([]byte("x"), int(info.Size())), 0o600)
-		if err := errors.Join(err, os.Chmod(path, info.Mode()), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
+		if err := errors.Join(err, os.Chmod(path, info.Mode()), os.Chtimes(path, before, before)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -255,6 +256,12 @@ func history(t *testing.T) *gittest.Repo {
 	return repo
 }
 
+// cutOf are the commits that a repository has without their parents.
+func cutOf(repo *gittest.Repo) []string {
+	list, _ := os.ReadFile(filepath.Join(repo.Dir, ".git/shallow")) // none without the file
+	return slices.Sorted(slices.Values(strings.Fields(string(list))))
+}
+
 // Refs, cut commits, upstreams and HEAD are those of git clone --depth --branch.
 func TestCheckoutsOfRefsAreThoseOfClone(t *testing.T) {
 	gittest.Long(t)
@@ -276,10 +283,8 @@ func TestCheckoutsOfRefsAreThoseOfClone(t *testing.T) {
 				cloned.Git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
 			}
 			compareClone(t, what, checkout, cloned)
-			got, _ := os.ReadFile(filepath.Join(checkout.Dir, ".git/shallow"))
-			want, _ := os.ReadFile(filepath.Join(cloned.Dir, ".git/shallow"))
-			if gotList, wantList := strings.Fields(string(got)), slices.Sorted(slices.Values(strings.Fields(string(want)))); !slices.Equal(gotList, wantList) {
-				t.Errorf("%s: %q are cut, and %q in the clone", what, gotList, wantList)
+			if got, want := cutOf(checkout), cutOf(cloned); !slices.Equal(got, want) {
+				t.Errorf("%s: %q are cut, and %q in the clone", what, got, want)
 			}
 			compared++
 		}
@@ -383,5 +388,41 @@ func TestManifestsOfCheckoutsListTheFiles(t *testing.T) {
 	p := checkoutPlan(t, repo, "main", archive.Options{})
 	if _, err := p.Measure(t.Context()); !errors.Is(err, archive.ErrUnmeasured) {
 		t.Errorf("the measure of a checkout: %v, want %v", err, archive.ErrUnmeasured)
+	}
+}
+
+// Every branch and tag of the sample mirrors is as a clone has it.
+func TestCheckoutsOfMirrorsAreClones(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
+	root, err := filepath.Abs("../../testrepos")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() || !strings.HasSuffix(path, ".git") {
+			return err
+		}
+		repo := gittest.Existing(t, path)
+		refs := repo.Git("for-each-ref", "--format=%(refname) %(objecttype) %(*objecttype)", "refs/heads", "refs/tags")
+		for line := range strings.Lines(refs) {
+			name, kinds, _ := strings.Cut(strings.TrimSpace(line), " ")
+			_, short, _ := strings.Cut(strings.TrimPrefix(name, "refs/"), "/")
+			if !strings.HasSuffix(kinds, "commit") || strings.HasPrefix(name, "refs/tags/") && strings.Contains(refs, "refs/heads/"+short+" ") {
+				continue // a tag of a folder, or one whose name means a branch to git clone
+			}
+			checkout := extract(t, write(t, checkoutPlan(t, repo, name, archive.Options{})))
+			cloned := clone(t, repo, "--depth=1", "--single-branch", "--no-tags", "--branch="+short)
+			if ref := checkout.Git("for-each-ref", "refs/remotes/origin/HEAD"); ref != "" {
+				cloned.Git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/"+short)
+			}
+			compareClone(t, path+" "+name, checkout, cloned)
+			compared++
+		}
+		return fs.SkipDir
+	})
+	if err != nil || compared < 20 {
+		t.Errorf("compared %d checkouts, %v", compared, err)
 	}
 }

@@ -140,7 +140,8 @@ func (c *checkoutLayout) packStored(r *run, e tree.Entry, content []byte) (err e
 	if !e.Packed {
 		return nil
 	}
-	if r.packed.content, err = r.Source.ReadBlob(e.ID, max(inlineBytes, zstd.MaxPatched), r.packed.content[:0]); err != nil {
+	r.packed.content, err = r.Source.ReadBlob(e.ID, max(inlineBytes, zstd.MaxPatched), r.packed.content[:0])
+	if err != nil {
 		return tree.Damaged(err)
 	}
 	if c.plan.clone.files == checkout.ConvertedFiles && bytes.Equal(r.packed.content, content) {
@@ -207,7 +208,8 @@ func (c *checkoutLayout) packStream(l *pipeline, id git.ID, size int64, write fu
 // beforeWrite collects what a run has made.
 func (c *checkoutLayout) beforeWrite(r *run) error {
 	for ; r.packed.indexed < r.next && c.plan.clone.base == nil; r.packed.indexed++ {
-		if err := c.addToIndex(r.Entry(r.packed.indexed), r.packed.size(r.packed.indexed), c.plan.clone.mtime); err != nil {
+		at := r.packed.indexed
+		if err := c.addToIndex(r.Entry(at), r.packed.size(at), c.plan.clone.mtime); err != nil {
 			return err
 		}
 	}

@@ -190,7 +190,8 @@ func TestCheckoutsReserveWhatTheyTake(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ranged bytes.Buffer
-	if err := part.WriteTo(t.Context(), &ranged); err != nil || !bytes.Equal(ranged.Bytes(), out.Bytes()[1000:4_200_001]) {
+	err = part.WriteTo(t.Context(), &ranged)
+	if err != nil || !bytes.Equal(ranged.Bytes(), out.Bytes()[1000:4_200_001]) {
 		t.Errorf("a range has %d bytes, %v", ranged.Len(), err)
 	}
 	if err := part.Close(); err != nil {

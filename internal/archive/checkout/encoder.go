@@ -146,9 +146,8 @@ func (h *hashWriter) Write(p []byte) (int, error) {
 	return h.w.Write(p)
 }
 
-// end writes the SHA-1, and returns it.
-func (h *hashWriter) end() (sum [sumBytes]byte, err error) {
-	copy(sum[:], h.sum.Sum(nil))
-	_, err = h.w.Write(sum[:])
-	return sum, err
+// end writes the SHA-1.
+func (h *hashWriter) end() error {
+	_, err := h.w.Write(h.sum.Sum(nil))
+	return err
 }

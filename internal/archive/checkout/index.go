@@ -147,6 +147,5 @@ func (x *Index) WriteTo(w io.Writer) (int64, error) {
 	if _, err := out.Write(append(extension, x.tree...)); err != nil {
 		return 0, err
 	}
-	_, err := out.end()
-	return size, err
+	return size, out.end()
 }

@@ -121,6 +121,5 @@ func (t *tableWriter) close() error {
 	if t.err != nil {
 		return t.err
 	}
-	_, err := t.end()
-	return err
+	return t.end()
 }

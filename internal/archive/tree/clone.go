@@ -23,8 +23,9 @@ func checkClone(entries []git.TreeEntry) error {
 				strconv.QuoteToGraphic(e.Name))
 		}
 		for part := range strings.SplitSeq(e.Name, `\`) { // separates folders on Windows
-			if filenames.StandsForGit(part) || e.Mode.IsSymlink() && filenames.StandsFor(part, submodulesFile, "gitmod~") {
-				return fmt.Errorf("%w: git checks out nothing with the name %s", ErrClone, strconv.QuoteToGraphic(e.Name))
+			modules := e.Mode.IsSymlink() && filenames.StandsFor(part, submodulesFile, "gitmod~")
+			if modules || filenames.StandsForGit(part) {
+				return fmt.Errorf("%w: git does not check out %s", ErrClone, strconv.QuoteToGraphic(e.Name))
 			}
 		}
 	}
