@@ -62,6 +62,9 @@ func isManifest(path string) (dir string, ok bool) {
 	return strings.TrimPrefix(dir, "/"), ok
 }
 
+// isGit recognises the folder .git of the root, and what is in it.
+func isGit(path string) bool { return path == ".git" || strings.HasPrefix(path, ".git/") }
+
 // devices have these names in every folder of Windows, with any extension.
 var devices = []string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
 

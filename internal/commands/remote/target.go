@@ -306,7 +306,7 @@ func ExitCode(err error) int {
 	if _, usage := errors.AsType[*cli.UsageError](err); usage {
 		return cli.ExitUsage
 	}
-	if errors.Is(err, errKept) || errors.Is(err, errSkipped) {
+	if errors.Is(err, errKept) || errors.Is(err, errSkipped) || errors.Is(err, errBehind) {
 		return cli.ExitKept
 	}
 	return cmp.Or(exitCodes[checkout.CodeOf(err)], cli.ExitFailed)
