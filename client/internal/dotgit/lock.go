@@ -78,7 +78,9 @@ func (r *Repository) setRef(name string, id, old git.ID) (err error) {
 	if now != old {
 		return fmt.Errorf("%w: %s", ErrMoved, name)
 	}
-	_ = os.Remove(l.name) // an empty folder; a ref is replaced by the rename
+	if isFolder(l.name) { // of refs that were deleted; git removes such folders, too
+		_ = os.Remove(l.name)
+	}
 	if err := l.write(id.String() + "\n"); err != nil {
 		return err
 	}
