@@ -40,10 +40,11 @@ var arrows = map[string][]string{
 	"internal/commands/credentials": {},
 	"internal/commands/remote": {
 		"client", "client/checkout", "client/unpack", "internal/base/loopback", "internal/commands/cli",
-		"internal/commands/credentials", "internal/git/quoting",
+		"internal/commands/credentials", "internal/git/quoting", "internal/operate/clientconfig",
 	},
 
 	"internal/operate/admin": {"internal/base/weborigin", "internal/git", "internal/repos"},
+	"internal/operate/clientconfig": {"internal/tools/spelling"},
 	"internal/operate/doctor": {
 		"internal/access/limits", "internal/access/oauth", "internal/access/rules", "internal/access/tokens",
 		"internal/base/loopback", "internal/base/panics", "internal/cache", "internal/git", "internal/links",
@@ -56,7 +57,9 @@ var arrows = map[string][]string{
 	"internal/operate/refresh": {
 		"internal/base/panics", "internal/base/processes", "internal/git", "internal/repos",
 	},
-	"internal/operate/statuspage": {"internal/access", "internal/git", "internal/git/quoting", "internal/repos"},
+	"internal/operate/statuspage": {
+		"internal/access", "internal/git", "internal/git/quoting", "internal/operate/clientconfig", "internal/repos",
+	},
 	"internal/operate/telemetry":  {"internal/httpx", "internal/mcp", "internal/resources"},
 
 	"internal/httpx": {
@@ -286,7 +289,9 @@ var fences = map[string][]string{
 	"github.com/minio":            {"internal/cache"},
 	"gocloud.dev":                 {"internal/cache"},
 	"github.com/spf13":            {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
-	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli"},
+	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli", "internal/operate/clientconfig"},
+	"github.com/tailscale":        {"internal/operate/clientconfig"},
+	"github.com/pelletier":        {"internal/operate/clientconfig"},
 	"github.com/schollz":          {"internal/commands/remote"},
 	"os/exec": {"client", "internal/archive/compress/compresstest", "internal/gittest", "internal/operate/refresh",
 		"internal/base/processes", "internal/resources/uploadpack", "bench"},
