@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/access"
 )
 
 // Account is what logs and traces say of a request beyond HTTP: the resource that it asked for, and
@@ -22,6 +24,13 @@ type Facts struct {
 	// Tool is the called tool, which exists. Repository and Ref are those that were asked for, and
 	// Commit the one that was found; of several, the last.
 	Tool, Repository, Ref, Commit string
+	// Path is the path of a file or folder in the repository, as far as one was asked for.
+	Path string
+	// Reader is the principal whose rights counted for the repository: that of the link where a link
+	// was redeemed.
+	Reader access.Principal
+	// Reads are further commits that the reply has contents of: those that a search found.
+	Reads []Read
 	// Failed says that the reply is an error of MCP or of a tool, which HTTP does not show. Code is
 	// the code of the error, if it has one in the protocol.
 	Failed bool
@@ -29,6 +38,9 @@ type Facts struct {
 	// Stale says that the mirror used for the answer is older than it should be.
 	Stale bool
 }
+
+// Read is a commit of which a reply has contents.
+type Read struct{ Repository, Commit string }
 
 // maxStages bounds the stages of one request, which may open many resources.
 const maxStages = 32
@@ -75,14 +87,24 @@ func (a *Account) Fail(code int) {
 }
 
 // Call notes the called tool and its subject.
-func (a *Account) Call(tool, repository, ref string) {
-	a.note(func(f *Facts) { f.Tool, f.Repository, f.Ref = tool, Clip(Text(repository)), Clip(Text(ref)) })
+func (a *Account) Call(ctx context.Context, tool, repository, ref, path string) {
+	a.note(func(f *Facts) { f.Tool = tool })
+	a.ask(ctx, repository, ref, path)
 }
 
-// ask notes the requested resource.
-func (a *Account) ask(repository, ref string) {
-	a.note(func(f *Facts) { f.Repository, f.Ref = Clip(Text(repository)), Clip(Text(ref)) })
+// ask notes the requested resource, and the principal of the context.
+func (a *Account) ask(ctx context.Context, repository, ref, path string) {
+	a.note(func(f *Facts) {
+		f.Repository, f.Ref, f.Path = Clip(Text(repository)), Clip(Text(ref)), Clip(Text(path))
+		f.Reader = access.PrincipalOf(ctx)
+	})
 }
+
+// Open notes the full name of the repository that a tool reads.
+func (a *Account) Open(repository string) { a.note(func(f *Facts) { f.Repository = repository }) }
+
+// Read notes commits that the reply has contents of.
+func (a *Account) Read(list []Read) { a.note(func(f *Facts) { f.Reads = list }) }
 
 // Find notes the commit that was found.
 func (a *Account) Find(commit string) { a.note(func(f *Facts) { f.Commit = commit }) }

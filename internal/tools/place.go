@@ -116,6 +116,7 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 	if err != nil {
 		return nil, err
 	}
+	resources.AccountOf(ctx).Open(repository.Name())
 	snapshot, err := repository.Snapshot()
 	if errors.Is(err, git.ErrNotFound) {
 		err = noRepository(s.Catalogue.For(ctx), repository.Name())
