@@ -125,7 +125,8 @@ func (l *Log) write(lines []line) {
 	switch {
 	case err != nil:
 		if l.lost == 0 {
-			l.options.Logger.Error("the audit log cannot be written; requests go on, and their lines are lost", "error", err)
+			l.options.Logger.Error("the audit log cannot be written; requests go on, and their lines are lost",
+				"error", err)
 		}
 		l.lost += len(lines)
 	case l.lost > 0:
