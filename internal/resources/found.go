@@ -158,6 +158,9 @@ func (s *Service) findWith(ctx context.Context, resource Resource, find finder) 
 	if stale {
 		found.Meta = MergeMeta(found.Meta, StaleMeta(repository))
 	}
+	if resource.isPinned() && !found.Weak {
+		found.Meta = MergeMeta(found.Meta, ValidatorMeta(found.ETag))
+	}
 	AccountOf(ctx).Find(found.Commit)
 	found.mirror = repository
 	found.held = append(found.held, snapshot)
