@@ -263,7 +263,7 @@ func TestAuditLog(t *testing.T) {
 			t.Errorf("the audit log has %q", secret)
 		}
 	}
-	for _, quiet := range []string{`"/healthz"`, `"initialize"`, `"server/discover"`} {
+	for _, quiet := range []string{`"initialize"`, `"server/discover"`} {
 		if bytes.Contains(content, []byte(quiet)) {
 			t.Errorf("the audit log has a line about %s", quiet)
 		}
@@ -277,7 +277,11 @@ func (a *audited) rotate() {
 	if err := os.Rename(a.log, a.log+".1"); err != nil {
 		a.Fatal(err)
 	}
-	a.get("/healthz", "")
+	for _, quiet := range []string{"/healthz", "/.well-known/ai-catalog.json", "/mcp/server-card"} {
+		if status := a.get(quiet, ""); status != http.StatusOK {
+			a.Errorf("%s has the status %d", quiet, status)
+		}
+	}
 	a.get("/refs/open/two", a.token)
 	a.expect("after a rotation", auditLine{Outcome: "done", Principal: "token:alice", Action: "GET", Asked: "/refs/open/two",
 		Repository: "open/two", Rule: 2})

@@ -68,7 +68,12 @@ func AccountOf(ctx context.Context) *Account {
 	return &Account{}
 }
 
-// Facts returns the facts known so far, with names clipped to what fits into a log line.
+// maxNoted bounds a noted name, in bytes: Linux's longest path. Logs and traces clip it further.
+const maxNoted = 4096
+
+func noted(name string) string { return clip(Text(name), maxNoted) }
+
+// Facts returns the facts known so far.
 func (a *Account) Facts() Facts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,7 +100,7 @@ func (a *Account) Call(ctx context.Context, tool, repository, ref, path string) 
 // ask notes the requested resource, and the principal of the context.
 func (a *Account) ask(ctx context.Context, repository, ref, path string) {
 	a.note(func(f *Facts) {
-		f.Repository, f.Ref, f.Path = Clip(Text(repository)), Clip(Text(ref)), Clip(Text(path))
+		f.Repository, f.Ref, f.Path = noted(repository), noted(ref), noted(path)
 		f.Reader = access.PrincipalOf(ctx)
 	})
 }
@@ -121,7 +126,7 @@ func (a *Account) Join(part *Account) {
 	})
 }
 
-// Attributes are the known facts as attributes of a log line.
+// Attributes are the known facts as attributes of a log line, with names clipped.
 func (a *Account) Attributes() []slog.Attr {
 	facts := a.Facts()
 	var list []slog.Attr
@@ -129,7 +134,7 @@ func (a *Account) Attributes() []slog.Attr {
 		{"tool", facts.Tool}, {"repository", facts.Repository}, {"ref", facts.Ref}, {"commit", facts.Commit},
 	} {
 		if fact.value != "" {
-			list = append(list, slog.String(fact.name, fact.value))
+			list = append(list, slog.String(fact.name, Clip(fact.value)))
 		}
 	}
 	if facts.Stale {

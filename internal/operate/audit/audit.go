@@ -173,17 +173,17 @@ var silent = []string{
 	"logging/setLevel", "resources/unsubscribe",
 }
 
-// open are beginnings of the paths of routes that say nothing of a repository.
-var open = []string{"/healthz", "/.well-known/", "/mcp/server-card"}
+// silentPaths are beginnings of paths that say nothing of a repository.
+var silentPaths = []string{"/healthz", "/.well-known/", "/mcp/server-card"}
 
 // Request implements [httpx.Observer]. Messages have lines of their own.
 func (l *Log) Request(r httpx.Request) {
-	details := r.Details
-	refused := r.Status >= http.StatusBadRequest
-	if details.Told || details.CarriesMessages() && !refused || slices.Contains(open, r.Route) && !refused {
+	details, asked := r.Details, r.Details.Path()
+	isSilent := details.CarriesMessages() ||
+		slices.ContainsFunc(silentPaths, func(path string) bool { return strings.HasPrefix(asked, path) })
+	if details.Told || isSilent && r.Status < http.StatusBadRequest {
 		return
 	}
-	asked := details.Path()
 	if query := details.Query(); query != "" {
 		asked += "?" + query
 	}

@@ -67,6 +67,33 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// Names are as long as they are: an auditor has to find the file.
+func TestLongNamesAreWhole(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "log")
+	log, err := Open(Options{File: file, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := exchange(t, mcp.OutcomeDone, 0)
+	repository, path := strings.Repeat("group/", 40)+"lib", strings.Repeat("folder/", 400)+"file"
+	m.Details.Account.Call(t.Context(), "get_file_contents", repository, "main", path)
+	log.Message(m)
+	content, err := os.ReadFile(file)
+	var got line
+	if err != nil || json.Unmarshal(content, &got) != nil || got.Repository != repository || got.Path != path {
+		t.Errorf("%v: the line is %s, want the whole names", err, content)
+	}
+	for _, attribute := range m.Details.Account.Attributes() {
+		if len(attribute.Value.String()) > 100 {
+			t.Errorf("the log line has %d bytes of %s, want it clipped", len(attribute.Value.String()), attribute.Key)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Lines that cannot be written are told of once, and counted.
 func TestLostLinesAreCounted(t *testing.T) {
 	t.Parallel()
