@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // format is a syntax of configuration files. The functions splice: what they do not insert or remove
@@ -50,7 +53,7 @@ func (c *Client) Others(content []byte, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	c.change(all, name, nil, nil)
+	c.change(all, name, nil, nil, c.soleInput(all, name))
 	c.dropEmpty(all)
 	return len(all) > 0 || hasComment(content), nil
 }
@@ -72,11 +75,15 @@ func (c *Client) edit(content []byte, name string, entry, prompt []member) ([]by
 	if err != nil {
 		return nil, err
 	}
-	c.change(wanted, name, entry, prompt)
+	unused := c.soleInput(before, name)
+	if prompt != nil && hasInput([]any{map[string]any{"id": unused}}, prompt) {
+		unused = "" // it stays as the user may have changed it
+	}
+	c.change(wanted, name, entry, prompt, unused)
 	if reflect.DeepEqual(before, wanted) {
 		return content, nil
 	}
-	edited, err := c.splice(text, name, entry, prompt)
+	edited, err := c.splice(text, name, entry, prompt, unused)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForm, err)
 	}
@@ -89,7 +96,7 @@ func (c *Client) edit(content []byte, name string, entry, prompt []member) ([]by
 }
 
 // splice makes the change in the text.
-func (c *Client) splice(text []byte, name string, entry, prompt []member) (_ []byte, err error) {
+func (c *Client) splice(text []byte, name string, entry, prompt []member, unused string) (_ []byte, err error) {
 	path := []string{c.key, name}
 	if entry == nil {
 		text, err = c.format.remove(text, path)
@@ -103,6 +110,9 @@ func (c *Client) splice(text []byte, name string, entry, prompt []member) (_ []b
 			text, err = c.format.insert(text, path, entry)
 		}
 	}
+	if err == nil && unused != "" {
+		text, err = removeInput(text, unused)
+	}
 	if err == nil && prompt != nil {
 		text, err = insertInput(text, prompt)
 	}
@@ -110,8 +120,11 @@ func (c *Client) splice(text []byte, name string, entry, prompt []member) (_ []b
 }
 
 // change makes the change in decoded values, to compare the text with.
-func (c *Client) change(all map[string]any, name string, entry, prompt []member) {
+func (c *Client) change(all map[string]any, name string, entry, prompt []member, unused string) {
 	servers := objectIn(all, c.key)
+	if inputs, ok := all[keyInputs].([]any); ok && unused != "" {
+		all[keyInputs] = slices.DeleteFunc(inputs, func(input any) bool { return isInput(input, unused) })
+	}
 	if entry == nil {
 		delete(servers, name)
 		return
@@ -136,10 +149,34 @@ func (c *Client) change(all map[string]any, name string, entry, prompt []member)
 	}
 }
 
+// inputReference matches a reference to an input in a configuration of VS Code.
+var inputReference = regexp.MustCompile(`\$\{input:(\w+)\}`)
+
+// soleInput returns the id of the input that only the entry of a server refers to, or "".
+func (c *Client) soleInput(all map[string]any, name string) string {
+	servers := objectIn(all, c.key)
+	if !c.prompts || servers[name] == nil {
+		return ""
+	}
+	own := inputReference.FindStringSubmatch(encode(servers[name]))
+	if own == nil {
+		return ""
+	}
+	others := maps.Clone(servers)
+	delete(others, name)
+	if strings.Contains(encode(others), own[0]) {
+		return ""
+	}
+	return own[1]
+}
+
 // dropEmpty removes an object without servers: some formats have it, and some cannot.
 func (c *Client) dropEmpty(all map[string]any) {
 	if object := objectIn(all, c.key); all[c.key] == nil || object != nil && len(object) == 0 {
 		delete(all, c.key)
+	}
+	if inputs, ok := all[keyInputs].([]any); ok && len(inputs) == 0 && c.prompts {
+		delete(all, keyInputs)
 	}
 }
 

@@ -304,6 +304,46 @@ func TestEntriesAreRemoved(t *testing.T) {
 	}
 }
 
+// An input of VS Code goes with the last server that refers to it.
+func TestInputsGoWithTheirServers(t *testing.T) {
+	t.Parallel()
+	c := client(t, "vscode")
+	const file = "{\n  \"inputs\": [\n    {\"id\": \"key\"} // mine\n  ]\n}\n"
+	second := secured
+	second.Name = "second"
+	text := []byte(file)
+	for _, s := range []Server{secured, second} {
+		added, err := c.Add(text, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = added
+	}
+	for _, step := range []struct {
+		name string
+		left int // references to the token
+	}{{"repomcp", 2}, {"second", 0}} {
+		removed, err := c.Remove(text, step.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(removed), "TOKEN"); n != step.left || !strings.Contains(string(removed), "// mine") {
+			t.Errorf("without %s the token is in %d places of\n%s\nwant %d", step.name, n, removed, step.left)
+		}
+		text = removed
+	}
+	mine := strings.Replace(c.Example(secured), "Token of repomcp", "my token", 1)
+	if again, err := c.Add([]byte(mine), secured); err != nil || string(again) != mine {
+		t.Errorf("%v: the description of the user is changed to\n%s", err, again)
+	}
+	other := secured
+	other.TokenVariable = "OTHER"
+	text, err := c.Add([]byte(c.Example(secured)), other)
+	if err != nil || string(text) != c.Example(other) {
+		t.Errorf("%v: another variable makes\n%s\nwant\n%s", err, text, c.Example(other))
+	}
+}
+
 // What cannot be changed with certainty is refused, and so is what is no configuration.
 func TestRareFormsAreRefused(t *testing.T) {
 	t.Parallel()
@@ -327,7 +367,7 @@ func TestFilesOfOthersAreTold(t *testing.T) {
 	t.Parallel()
 	for i := range Clients {
 		c := &Clients[i]
-		for _, s := range []Server{served, started} {
+		for _, s := range []Server{served, secured, started} {
 			if others, err := c.Others([]byte(c.Example(s)), s.Name); others || err != nil {
 				t.Errorf("%s: %t, %v, want no others beside the own entry", c.ID, others, err)
 			}

@@ -86,11 +86,14 @@ func insertInput(text []byte, prompt []member) ([]byte, error) {
 
 // hasInput reports whether a list has an element with the id of a prompt.
 func hasInput(inputs []any, prompt []member) bool {
-	id := decoded(prompt).(map[string]any)["id"]
-	return slices.ContainsFunc(inputs, func(input any) bool {
-		object, ok := input.(map[string]any)
-		return ok && object["id"] == id
-	})
+	id, _ := decoded(prompt).(map[string]any)["id"].(string)
+	return slices.ContainsFunc(inputs, func(input any) bool { return isInput(input, id) })
+}
+
+// isInput reports whether a decoded element is the input with an id.
+func isInput(input any, id string) bool {
+	object, ok := input.(map[string]any)
+	return ok && object["id"] == id
 }
 
 // insertFirst inserts lines at the beginning of an object or array. A comment behind the bracket
@@ -126,29 +129,72 @@ func removeJSON(text []byte, path []string) ([]byte, error) {
 	if !ok {
 		return text, nil
 	}
+	items, found := make([]item, len(object.Members)), -1
 	for i, m := range object.Members {
-		if name, ok := m.Name.Value.(hujson.Literal); !ok || name.String() != path[len(path)-1] {
-			continue
+		items[i] = itemOf(m.Name.StartOffset, &m.Value)
+		if name, ok := m.Name.Value.(hujson.Literal); ok && name.String() == path[len(path)-1] && found < 0 {
+			found = i
 		}
-		from, to := m.Name.StartOffset, m.Value.EndOffset
-		comma := to + len(m.Value.AfterExtra)
-		if text[comma] == ',' {
-			if bytes.ContainsRune(m.Value.AfterExtra, '\n') { // the comma has a line of its own
-				text = spliced(text, comma, comma+1, "")
-			} else {
-				to = comma + 1
-			}
-			return cutPart(text, from, to), nil
-		}
-		text = cutPart(text, from, to)
-		if i > 0 { // its comma would be a trailing one now
-			before := object.Members[i-1].Value
-			comma := before.EndOffset + len(before.AfterExtra)
-			text = spliced(text, comma, comma+1, "")
-		}
+	}
+	return cutItem(text, items, found), nil
+}
+
+// removeInput removes the element with an id from VS Code's inputs.
+func removeInput(text []byte, id string) ([]byte, error) {
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	at := root.Find(pointer([]string{keyInputs}))
+	if at == nil {
 		return text, nil
 	}
-	return text, nil
+	list, ok := at.Value.(*hujson.Array)
+	if !ok {
+		return nil, errNoObject
+	}
+	items, found := make([]item, len(list.Elements)), -1
+	for i := range list.Elements {
+		element := &list.Elements[i]
+		items[i] = itemOf(element.StartOffset, element)
+		if member := element.Find("/id"); member != nil {
+			if name, ok := member.Value.(hujson.Literal); ok && name.String() == id && found < 0 {
+				found = i
+			}
+		}
+	}
+	return cutItem(text, items, found), nil
+}
+
+// item is the place of a member or an element. The comma behind it, if there is one, is at comma.
+type item struct {
+	from, to, comma int
+	ownLine         bool // of the comma
+}
+
+func itemOf(from int, value *hujson.Value) item {
+	return item{from, value.EndOffset, value.EndOffset + len(value.AfterExtra),
+		bytes.ContainsRune(value.AfterExtra, '\n')}
+}
+
+// cutItem removes an item, and the comma that is too many then. None is removed for -1.
+func cutItem(text []byte, items []item, i int) []byte {
+	if i < 0 {
+		return text
+	}
+	own := items[i]
+	if text[own.comma] == ',' {
+		if own.ownLine {
+			return cutPart(spliced(text, own.comma, own.comma+1, ""), own.from, own.to)
+		}
+		return cutPart(text, own.from, own.comma+1)
+	}
+	text = cutPart(text, own.from, own.to)
+	if i > 0 {
+		comma := items[i-1].comma
+		text = spliced(text, comma, comma+1, "")
+	}
+	return text
 }
 
 // pointer returns a JSON pointer (RFC 6901).
