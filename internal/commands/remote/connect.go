@@ -35,12 +35,12 @@ func newConnect(env cli.Environment) *cobra.Command {
 itself. CLIENT is one of
 ` + strings.Join(clientconfig.IDs(), ", ") + `.
 
-A file that does not exist, or has nothing but this entry, is written. Of any other file
-nothing is changed: the entry is printed, and --write merges it. Merging keeps comments,
-order and all other entries, and the file of before beside the new one, as FILE.bak.
+connect writes a file that does not exist or has only this entry. For any other file it
+prints the entry, and --write merges the entry into the file. Comments, order and all
+other entries stay, and FILE.bak is a copy of the old file.
 
-No token is written: with --token-env the client takes it from an environment variable, or
-asks for it.`,
+connect writes no token. With --token-env the client takes the token from an environment
+variable, or prompts for it.`,
 		Example: `  repomcp connect codex https://git.example.com
   repomcp connect vscode https://git.example.com --token-env REPOMCP_TOKEN --project
   repomcp connect claude-desktop --root ~/src --write
@@ -167,7 +167,7 @@ func (f *connectFlags) add(client *clientconfig.Client, name string) error {
 		return fmt.Errorf("%s: %w; mend it, or add by hand what --print shows", name, err)
 	}
 	if others && !f.write {
-		return f.show(client, name, ", which has more in it; --write merges it and keeps the file of before")
+		return f.show(client, name, ", which has other content; --write merges the entry into it")
 	}
 	changed, err := client.Add(content, f.server)
 	if err != nil {
@@ -197,7 +197,7 @@ func (f *connectFlags) sayToken(client *clientconfig.Client) {
 	switch {
 	case f.server.TokenVariable == "":
 	case client.Prompts():
-		_ = cli.Say(f.env.Stderr, "%s asks for the token\n", client.Name) // the terminal may be gone
+		_ = cli.Say(f.env.Stderr, "%s prompts for the token\n", client.Name) // the terminal may be gone
 	default:
 		_ = cli.Say(f.env.Stderr, "set %s to the token where %s is started\n", f.server.TokenVariable, client.Name)
 	}
@@ -237,7 +237,7 @@ func (f *connectFlags) replace(client *clientconfig.Client, name string, before,
 	}
 	_ = cli.Say(f.env.Stderr, "wrote %s\n", name) // the terminal may be gone
 	if backup != "" {
-		_ = cli.Say(f.env.Stderr, "the file of before is %s\n", backup)
+		_ = cli.Say(f.env.Stderr, "a copy of the old file is %s\n", backup)
 	}
 	if !f.remove {
 		f.sayToken(client)

@@ -32,36 +32,36 @@ type about struct {
 
 var texts = map[string]about{
 	"claude-code": {
-		note: "The file is for all who work on a project. Claude Code keeps what is for you alone in a file that it\n" +
-			"rewrites as it runs: its own command changes that.",
+		note: "The file is for all developers of a project. Claude Code itself rewrites the file for you alone while it runs:\n" +
+			"use its own command for that one.",
 		seen: "`claude mcp list` says \"Connected\", `/mcp` in a session lists the tools, and\n" +
 			"\"which repositories does repomcp have?\" is answered by `search_repositories`.",
 	},
 	"claude-desktop": {
 		before: "**A bundle.** `make mcpb` makes a `.mcpb` file in `dist`; open it with Claude Desktop, and choose the folder of\n" +
 			"your repositories when it asks.\n\n**By hand**, Settings, Developer, Edit Config opens the file.",
-		note: "The command is a full path, for the desktop does not know the PATH of your shell. Custom connectors are reached\n" +
-			"from the internet and not from your computer, so that they cannot see a server on it; the bridge `mcp-remote`\n" +
-			"can, with Node.js.",
-		seen: "after a restart \"repomcp\" is among the tools of a new chat. What the program says is in\n" +
+		note: "The command is a full path, because the desktop does not know the PATH of your shell. Claude Desktop contacts\n" +
+			"custom connectors from the internet, so it cannot reach a server on your computer. The bridge `mcp-remote`\n" +
+			"with Node.js can.",
+		seen: "after a restart \"repomcp\" is among the tools of a new chat. The program's log is\n" +
 			"`mcp-server-repomcp.log`, in `~/Library/Logs/Claude` on macOS.",
 	},
 	"vscode": {
 		before: "\"MCP: Open User Configuration\" opens the file for all projects.",
-		note: "VS Code shows what the program says as warnings, so that it should say little. `${workspaceFolder}` in the\n" +
-			"place of `/srv/git` serves what is open, by what is committed in it.",
+		note: "VS Code shows the program's log as warnings, so the log should be short. `${workspaceFolder}` instead of\n" +
+			"`/srv/git` serves the commits of the open folder.",
 		seen: "\"MCP: List Servers\" says \"Running\", and the tools are in the tool picker of the chat in agent\nmode.",
 	},
 	"cursor": {seen: "the settings list \"repomcp\" among the MCP servers, with a green dot and its tools."},
 	"codex": {
-		note: "The file of a project counts once the project is trusted.",
-		seen: "`codex mcp list` has it as \"enabled\", and `/mcp` in a session lists the tools.",
+		note: "Codex reads the file of a project only if the project is trusted.",
+		seen: "`codex mcp list` shows it as \"enabled\", and `/mcp` in a session lists the tools.",
 	},
 	"gemini-cli": {seen: "`gemini mcp list` says \"Connected\", and `/mcp` in a session lists the tools."},
 	"zed": {
 		before: "\"zed: open settings file\" opens the file for all projects.",
-		note: "Zed sends headers as they are written, so that a token needs the bridge `mcp-remote`, with Node.js. So does a\n" +
-			"Zed that knows no `url` there.",
+		note: "Zed replaces no variables in headers, so a token needs the bridge `mcp-remote` with Node.js. A version of Zed\n" +
+			"without support for `url` needs it, too.",
 		seen: "the settings of the agent list \"repomcp\" with a green dot, and its tools.",
 	},
 	"windsurf": {seen: "after a refresh the settings of Cascade list \"repomcp\" among the MCP servers, with its tools."},
@@ -126,23 +126,23 @@ func pageOf(c *Client) string {
 	}
 	b.WriteString("<!-- Made by go test ./internal/operate/clientconfig -run Pages -update -->\n")
 	say("# "+c.Name, text.before, c.place())
-	say("`repomcp connect` writes what is below into that file. In a file with other entries it changes nothing until it\n" +
-		"is told `--write`, and then keeps the file of before beside it; `--remove` takes the entry out again:")
+	say("`repomcp connect` writes these configurations. It changes a file with other content only with `--write`, and keeps\n" +
+		"a copy of the old file beside it. `--remove` removes the entry.")
 	block("sh", fmt.Sprintf("repomcp connect %s %s%s\nrepomcp connect %[1]s --root %[4]s%[3]s", c.ID, overHTTP.URL, flag,
 		program.Args[2]))
 	if own := c.Command(overHTTP); own != "" {
 		say(c.Name + " has commands of its own:")
 		block("sh", own+"\n"+c.Command(program))
 	}
-	say("Over HTTP, from a server that runs (`repomcp serve --root /srv/git`):")
+	say("Over HTTP, from a running server (`repomcp serve --root /srv/git`):")
 	block(c.format.name, c.Example(overHTTP))
-	token := "with a token in the environment variable `REPOMCP_TOKEN`"
+	token := "with a token from the environment variable `REPOMCP_TOKEN`"
 	if c.Prompts() {
-		token = "with a token, for which " + c.Name + " asks"
+		token = "with a token that " + c.Name + " prompts for"
 	}
 	say("Over HTTP " + token + " (`--token-env REPOMCP_TOKEN`):")
 	block(c.format.name, c.Example(withToken))
-	say("Over stdio, without a server: " + c.Name + " starts the program itself.")
+	say("Without a server, as a program that " + c.Name + " starts:")
 	block(c.format.name, c.Example(program))
 	say(text.note)
 	b.WriteString("To see that it works: " + text.seen + "\n")
@@ -159,7 +159,7 @@ func overview() string {
 		_, withToken, _ := written(c)
 		switch {
 		case c.Prompts():
-			token = "asked for"
+			token = "from a prompt"
 		case strings.Contains(c.Example(withToken), "mcp-remote"):
 			token = "from the environment variable, by `mcp-remote`"
 		}
