@@ -130,13 +130,12 @@ var arrows = map[string][]string{
 	"internal/archive/compress/xz":           {"internal/archive/compress/blocks", "internal/base/workers"},
 	"internal/archive/compress/zstd":         {"internal/archive/compress/blocks", "internal/base/workers"},
 	"internal/archive/content": {
-		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/git",
-		"internal/git/lfs", "internal/git/pretty",
+		"internal/archive/convert", "internal/archive/tree", "internal/git", "internal/git/lfs",
+		"internal/git/pretty", "internal/git/subst",
 	},
 	"internal/archive/convert":  {"internal/archive/attributes", "internal/git/charset"},
 	"internal/archive/delta":    {"internal/archive/tree", "internal/git"},
 	"internal/archive/pathspec": {"internal/git/wildmatch"},
-	"internal/archive/subst":    {"internal/git/pretty"},
 	"internal/archive/tar":      {"internal/git"},
 	"internal/archive/tree": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/git",
@@ -208,6 +207,7 @@ var arrows = map[string][]string{
 	},
 	"internal/git/quoting":      {},
 	"internal/git/snapshottest": {"internal/git"},
+	"internal/git/subst":        {"internal/git/pretty"},
 	"internal/git/wildmatch":    {},
 
 	"internal/gittest": {},
@@ -395,7 +395,7 @@ func refuseUnused(t *testing.T, used map[string]bool, name string, allowed []str
 var viewless = []string{"cmd/repomcp", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics", "internal/watch",
 	"internal/repos", "internal/repos/repostest", "bench"}
 
-// What serves visitors is given repos.Views, so that it cannot forget to ask who asks.
+// Packages that serve clients get repos.Views, so that they cannot forget the rights of a principal.
 func TestVisitorsReachRepositoriesByTheirViews(t *testing.T) {
 	past := regexp.MustCompile(`\brepos\.(Catalogue|Open)\b|\bgit\.(NewStore|Store)\b`)
 	looked := 0

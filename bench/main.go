@@ -18,7 +18,7 @@
 // after. Memory is sampled from /proc, anonymous and mapped pages apart,
 // because a mapped pack belongs to the page cache and not to the process.
 //
-// contestants.sh has the tables of who is compared with whom, on what, and of what is
+// contestants.sh has the tables of the compared programs, of their inputs, and of what is
 // wanted; corpora.sh makes the repositories. Linux only.
 package main
 

@@ -42,7 +42,7 @@ var quantities = []string{"wall", "cpu", "first", "size", "anonymous", "mapped"}
 
 const mebibyte = 1 << 20
 
-// isolated is an environment in which nobody's configuration of git counts.
+// isolated is an environment without any user's configuration of git.
 func isolated() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.DevNull, "LC_ALL=C", "TZ=UTC",

@@ -175,7 +175,7 @@ var streamFaults = []struct {
 		p.refer(r, ref)
 		p.piece(binary.CreditFrame(ref.Stream, 0, 1))
 	}},
-	{"the bytes of a stream that nobody named", "", []error{client.ErrDamaged, client.ErrNetwork},
+	{"the bytes of a stream without a name", "", []error{client.ErrDamaged, client.ErrNetwork},
 		func(p *peer, r asked) {
 			ref := refOf(noise[:1000])
 			p.refer(r, ref)
@@ -268,8 +268,7 @@ func TestFaultsEndOneStream(t *testing.T) {
 	}
 }
 
-// What is no frame or message leaves nothing to go on with: who waits hears of it,
-// and is not made to wait again.
+// Malformed frames and messages end the connection, and with it all waiting calls.
 func TestWhatIsNoFrameEndsTheConnection(t *testing.T) {
 	id := binary.NewStreamID()
 	for name, raw := range map[string]struct {
@@ -344,7 +343,7 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
-// A stream that nobody reads holds up nothing else over WebSocket, and over a pipe
+// A stream without a reader holds up nothing else over WebSocket, and over a pipe
 // what follows it until it is closed.
 func TestSlowReaders(t *testing.T) {
 	for _, mode := range modes {
@@ -449,10 +448,7 @@ func TestClosedStreamsAreCancelled(t *testing.T) {
 				if mode == binary.ModeFrames {
 					what = ref.Stream.String()
 				}
-				for deadline := time.Now().Add(hang); !p.isCancelled(what) && time.Now().Before(deadline); {
-					time.Sleep(time.Millisecond)
-				}
-				heard <- p.isCancelled(what)
+				heard <- p.awaitCancel(what)
 			})
 			d, err := c.Fetch(t.Context(), "noise://")
 			if err != nil {

@@ -317,7 +317,7 @@ func TestOnlyNamedOriginsAreFollowedTo(t *testing.T) {
 	}
 }
 
-// TestNothingLargerIsTaken: the server is told the limit, and held to it whether
+// TestNothingLargerIsTaken: the client sends its limit and enforces it, whether
 // it says the length or not.
 func TestNothingLargerIsTaken(t *testing.T) {
 	t.Parallel()
@@ -382,7 +382,7 @@ func TestAnExpiredLinkIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNoAddress: that of a link lets whoever reads it download.
+// TestErrorsTellNoAddress: the address of a link is a credential.
 func TestErrorsTellNoAddress(t *testing.T) {
 	t.Parallel()
 	other := newOrigin(t, httptest.NewServer, nil)

@@ -92,7 +92,7 @@ func ExampleClient_Stream() {
 		panic(err)
 	}
 	defer func() { _ = d.Close() }() // only read from
-	// An error of the copy says that the bytes are not all, or not the server's.
+	// An error of the copy means that the bytes are incomplete or damaged.
 	if _, err := io.Copy(os.Stdout, d); err != nil {
 		panic(err)
 	}

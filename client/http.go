@@ -116,7 +116,7 @@ func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, e
 		case !isKind(reply, typeEvents):
 			return nil, s, cmp.Or(readResult(ctx, reply, id, methodListen, nil), errNoEvents)
 		}
-		return newEvents(patient(reply), func() {}), s, nil
+		return newEvents(eventBody(reply), func() {}), s, nil
 	}
 	s, err := h.c.initialize(ctx)
 	if err != nil {
@@ -136,11 +136,11 @@ func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, e
 	case !isKind(reply, typeEvents):
 		return nil, s, errNoEvents
 	}
-	return newEvents(patient(reply), func() {}), s, nil
+	return newEvents(eventBody(reply), func() {}), s, nil
 }
 
-// patient is the body of an event stream, which may be silent for longer than a download.
-func patient(reply *http.Response) io.Reader {
+// eventBody returns the body of an event stream, which may be silent for longer than a download.
+func eventBody(reply *http.Response) io.Reader {
 	if body, ok := reply.Body.(*idleTimeoutBody); ok {
 		body.idle = max(body.idle, defaultIdle)
 	}

@@ -84,8 +84,7 @@ func TestEndlessRepliesEnd(t *testing.T) {
 	}
 }
 
-// TestRepliesThatOnlyLiveEnd is about replies that show again and again that the server is
-// there, and say nothing.
+// TestRepliesThatOnlyLiveEnd is about replies that only show that the server is alive.
 func TestRepliesThatOnlyLiveEnd(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
@@ -97,7 +96,7 @@ func TestRepliesThatOnlyLiveEnd(t *testing.T) {
 			for r.Context().Err() == nil {
 				_, _ = io.WriteString(w, piece)
 				_ = http.NewResponseController(w).Flush()
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // more often than Idle
 			}
 		})
 		c := clientOf(t, server, client.Options{Idle: 200 * time.Millisecond, Retries: -1})
@@ -124,7 +123,7 @@ func TestSlowAnswersAreTaken(t *testing.T) {
 			for at := 0; at < len(answer); at += 10_000 {
 				_, _ = io.WriteString(w, answer[at:min(len(answer), at+10_000)])
 				_ = http.NewResponseController(w).Flush()
-				time.Sleep(50 * time.Millisecond)
+				time.Sleep(50 * time.Millisecond) // slow, and never silent for as long as Idle
 			}
 		})
 		c := clientOf(t, server, client.Options{Idle: 300 * time.Millisecond, Retries: -1})
@@ -155,7 +154,7 @@ func TestEndlessPagesEnd(t *testing.T) {
 	t.Errorf("the list ends after %d pages", asked)
 }
 
-// flood answers every request by writing again and again what is no answer.
+// flood writes messages without end to every request, and never a response.
 func flood(piece []byte) func(*peer, asked) {
 	return func(p *peer, _ asked) {
 		for sent := 0; p.send(false, piece) == nil; sent += len(piece) {
@@ -303,13 +302,13 @@ func TestSilentConnectionsEnd(t *testing.T) {
 		"notifications now and then": func(p *peer, _ asked) {
 			for !p.left() {
 				p.message(map[string]any{"method": "notifications/message"})
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // more often than Idle
 			}
 		},
 		"pings now and then": func(p *peer, _ asked) {
 			for !p.left() {
 				p.message(map[string]any{"id": 1, "method": "ping"})
-				time.Sleep(10 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond) // more often than Idle
 			}
 		},
 		"a chunk that stops": func(p *peer, r asked) {
@@ -341,7 +340,7 @@ func TestSilentConnectionsEnd(t *testing.T) {
 	}
 }
 
-// TestSilentProgramsEnd is about programs, whatever they write elsewhere.
+// TestSilentProgramsEnd is about programs that send no response, whatever else they write.
 func TestSilentProgramsEnd(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -361,7 +360,7 @@ func TestSilentProgramsEnd(t *testing.T) {
 	}
 }
 
-// A download that nobody reads holds a pipe up, and that is no silence of the server.
+// A download without a reader blocks a pipe; the server does not count as silent then.
 func TestAHeldPipeIsNotIdle(t *testing.T) {
 	t.Parallel()
 	content := bytes.Repeat([]byte("content\n"), 100_000)

@@ -134,7 +134,7 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// FuzzPieces gives the client bytes of anybody behind an answer, as a frame, and on a
+// FuzzPieces gives the client hostile bytes behind an answer, as a frame, and on a
 // pipe. Nothing but the whole content ends well.
 func FuzzPieces(f *testing.F) {
 	id := binary.NewStreamID()

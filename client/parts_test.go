@@ -170,7 +170,7 @@ func TestNoWrongByteIsAnEnd(t *testing.T) {
 	}
 }
 
-// TestAPartIsNotTheWhole: one that nobody has asked for is refused.
+// TestAPartIsNotTheWhole: an unrequested part is refused.
 func TestAPartIsNotTheWhole(t *testing.T) {
 	server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Range", "bytes 5-9/10")

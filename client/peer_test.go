@@ -165,6 +165,7 @@ func (p *peer) hear(isFrame bool, raw []byte) {
 	case r.Method == "notifications/cancelled":
 		p.mu.Lock()
 		p.cancelled[string(r.Params.RequestID)] = true
+		p.more.Broadcast()
 		p.mu.Unlock()
 	case r.Method == "server/discover":
 		p.result(r, map[string]any{"supportedVersions": []string{"2026-07-28"}})
@@ -186,9 +187,13 @@ func (p *peer) left() bool {
 	return p.gone
 }
 
-func (p *peer) isCancelled(what string) bool {
+// awaitCancel waits until a stream or request is cancelled, and returns false if the client leaves first.
+func (p *peer) awaitCancel(what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for !p.cancelled[what] && !p.gone {
+		p.more.Wait()
+	}
 	return p.cancelled[what]
 }
 

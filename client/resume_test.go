@@ -248,7 +248,7 @@ func TestAddressesStandForServers(t *testing.T) {
 // linkOf is a link for one download.
 func linkOf(t *testing.T, s *site, uri string) string {
 	t.Helper()
-	// The client tells nobody of links; the origin that a redirect is refused for does.
+	// The client's errors contain no links; those of a refused redirect contain its origin.
 	seen := make(chan string, 1)
 	o := s.options
 	o.HTTP = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {

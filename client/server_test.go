@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
-// hang is when a test gives up waiting: for what never comes.
+// hang bounds a wait that would never end.
 const hang = 20 * time.Second
 
 // protocols are all that are spoken.
@@ -63,7 +63,7 @@ type site struct {
 	*proxy
 	t       *testing.T
 	repo    *gittest.Repo
-	storage *httptest.Server // that redirects lead to
+	storage *httptest.Server // target of redirects
 	options client.Options   // for its clients
 }
 
@@ -161,7 +161,7 @@ func serve(t *testing.T, root string, linking resources.Linking, way mcp.Deliver
 	return &url.URL{Scheme: "http", Host: listener.Addr().String()}
 }
 
-// serveBucket gives the objects of a bucket to who has their address.
+// serveBucket serves the objects of a bucket to every client that has their address.
 func serveBucket(t *testing.T, bucket *cachetest.Bucket) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		object, err := bucket.Object(strings.TrimPrefix(r.URL.Path, "/"))
@@ -392,6 +392,16 @@ func allocated() int64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.TotalAlloc)
+}
+
+// awaitEvents waits until a stream of events is open.
+func (p *proxy) awaitEvents(t *testing.T) {
+	t.Helper()
+	gittest.Await(t, "a stream of events", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.open) > 0
+	})
 }
 
 // cutEvents breaks the streams of events that are open.

@@ -67,8 +67,8 @@ func isCommit(id string) func(client.State) bool {
 	return func(s client.State) bool { return s.Commit == id && !s.Missing && s.ETag != "" }
 }
 
-// TestWatchGivesStates in every protocol, with servers and proxies that tell of
-// changes and with such that do not.
+// TestWatchGivesStates in every protocol, with servers and proxies that pass notifications of
+// changes, and with others that do not.
 func TestWatchGivesStates(t *testing.T) {
 	gittest.Long(t)
 	const ref, archive, file = "repo://team/app/refs/heads/main", "repo://team/app/archive/main.tar", "repo://team/app/refs/heads/main/contents/README.md"
@@ -135,7 +135,7 @@ func TestWatchComesBack(t *testing.T) {
 			c := s.connect(protocol)
 			w := watchAll(t, c, "repo://team/app/refs/heads/main")
 			w.until("the beginning", isCommit(s.repo.Git("rev-parse", "main")))
-			time.Sleep(200 * time.Millisecond)
+			s.awaitEvents(t)
 			for name, f := range map[string]fault{"refused": {refuse: true}, "503": {status: 503}} {
 				s.fail(func(int, *http.Request) fault { return f })
 				s.cutEvents()
@@ -193,7 +193,7 @@ func TestWatchNeedsNothingButTheEndpoint(t *testing.T) {
 				})
 				w := watchAll(t, s.connect(protocol), "repo://team/app/archive/main.tar.zst?profile=full")
 				w.until("the beginning", isCommit(s.repo.Git("rev-parse", "main")))
-				time.Sleep(100 * time.Millisecond) // the stream begins
+				s.awaitEvents(t)
 				w.until("a push", isCommit(s.repo.Commit("main", gittest.Regular("README.md", "# other"))))
 				s.repo.Git("update-ref", "-d", "refs/heads/main")
 				w.until("a deletion", func(state client.State) bool { return state.Missing })

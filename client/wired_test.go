@@ -169,8 +169,8 @@ func TestWatchComesBackOverWebSocket(t *testing.T) {
 		}
 		w := watchAll(t, c, "repo://team/app/refs/heads/main")
 		w.until("at first", isCommit(strings.TrimSpace(s.repo.Git("rev-parse", "main"))))
-		// The connection is hijacked, so that the proxy cannot end it. One that nobody
-		// listens over yet is made anew without a word.
+		// The connection is hijacked, so that the proxy cannot end it. A connection without a listener is
+		// replaced silently.
 		for heard := false; !heard; {
 			client.BreakConnection(c)
 			select {

@@ -215,7 +215,7 @@ func files(t *testing.T, root string) map[string]string {
 }
 
 // checkout writes files to a new folder, as a clone of the project would. git
-// runs there, since it mistrusts repositories that belong to somebody else.
+// runs there, since it mistrusts repositories of another user.
 func checkout(t *testing.T, contents map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -31,6 +31,7 @@ func (p *place) mtime(path string) time.Time {
 }
 
 func TestUpdatesFollowTheBranch(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("README", "one\n"), gittest.Executable("bin/run", "run"),
 		gittest.Symlink("link", "README"), gittest.Regular("src/a", "a"), gittest.Regular("src/b", "b"))
@@ -57,6 +58,7 @@ func TestUpdatesFollowTheBranch(t *testing.T) {
 }
 
 func TestTypesChange(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "file"), gittest.Regular("b/x", "in a folder"),
 		gittest.Regular("b/y/z", "in a folder"), gittest.Symlink("c", "a"))
@@ -70,6 +72,7 @@ func TestTypesChange(t *testing.T) {
 }
 
 func TestLocalEditsAreKept(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("edited", "1"), gittest.Regular("removed", "1"), gittest.Regular("same", "1"),
 		gittest.Regular("gone", "1"), gittest.Regular("goes", "1"), gittest.Regular("d/in", "1"), gittest.Regular("f",
@@ -106,7 +109,7 @@ func TestLocalEditsAreKept(t *testing.T) {
 		dry.Deleted != got.Deleted {
 		t.Errorf("the dry run says %+v, the run %+v", dry, got)
 	}
-	// They are told of as long as they differ, and are right as soon as they do not.
+	// Edits are reported as long as they differ from the branch.
 	p.write("edited", "2")
 	again := p.sync(nil)
 	if slices.Sort(again.Kept); !slices.Equal(again.Kept, []string{"d/in", "new"}) || again.Bytes != 0 {
@@ -127,11 +130,12 @@ func TestLocalEditsAreKept(t *testing.T) {
 }
 
 func TestVerifyMends(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("damaged", "12345"), gittest.Regular("d/missing", "1"), gittest.Regular("edited", "1"),
 		gittest.Symlink("link", "edited"))
 	p.sync(nil)
-	time.Sleep(2 * fineTime)
+	time.Sleep(2 * fineTime) // the next state trusts change times, which a test cannot set
 	p.commit(gittest.Regular("damaged", "12345"), gittest.Regular("d/missing", "1"), gittest.Regular("edited", "1"),
 		gittest.Symlink("link", "edited"), gittest.Regular("more", "1"))
 	p.sync(nil)
@@ -170,10 +174,11 @@ func TestVerifyMends(t *testing.T) {
 }
 
 func TestBranchesThatMove(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"), gittest.Regular("b", "1"))
 	p.sync(nil)
-	// A base that nobody has any more.
+	// A base that the server no longer has.
 	p.repo.Git("update-ref", "-d", "refs/heads/main")
 	p.repo.Git("reflog", "expire", "--expire=now", "--all")
 	p.repo.Git("gc", "-q", "--prune=now")
@@ -202,6 +207,7 @@ func TestBranchesThatMove(t *testing.T) {
 }
 
 func TestOtherPathsAreAnotherSelection(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("src/a", "1"), gittest.Regular("src/b", "1"), gittest.Regular("doc/a", "1"))
 	p.sync(func(o *Options) { o.Paths = []string{"src"} })
@@ -215,6 +221,7 @@ func TestOtherPathsAreAnotherSelection(t *testing.T) {
 }
 
 func TestOneRunAtATime(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"))
 	held, err := open(p.options())
@@ -233,6 +240,7 @@ func TestOneRunAtATime(t *testing.T) {
 // TestOneFileIsNotTheWholeArchive: what is forced, or mended, comes alone, whatever
 // its name is, and nothing else is touched.
 func TestOneFileIsNotTheWholeArchive(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	odd := []string{"d/a*[b]?", "d/:(glob)x", "d/größe +%&", "folder/in", "folder/deep/er", "single"}
 	var files []gittest.File
@@ -243,7 +251,7 @@ func TestOneFileIsNotTheWholeArchive(t *testing.T) {
 		gittest.Regular("noise", gittest.Noise(400_000)))
 	p.commit(files...)
 	p.sync(nil)
-	time.Sleep(2 * fineTime)
+	time.Sleep(2 * fineTime) // the next state trusts change times, which a test cannot set
 	p.commit(append(files, gittest.Regular("later", "1"))...)
 	p.sync(nil)
 	before := p.mtime("noise")
@@ -285,6 +293,7 @@ func TestOneFileIsNotTheWholeArchive(t *testing.T) {
 
 // TestManyFilesAreTheWholeArchive: no server takes a URI that names them all.
 func TestManyFilesAreTheWholeArchive(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(manyFiles("1 ")...)
 	p.sync(nil)
@@ -309,6 +318,7 @@ func TestManyFilesAreTheWholeArchive(t *testing.T) {
 // TestKeptEditsAreNamedEachTime, also by a run that brings other files, until they
 // are given up.
 func TestKeptEditsAreNamedEachTime(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("edited", "1"), gittest.Regular("other", "1"))
 	p.sync(nil)

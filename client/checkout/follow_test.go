@@ -76,6 +76,7 @@ func (f *following) stop() {
 // TestMirrorsChange: whatever becomes of the repository and its branch, a folder is
 // in step with what is there now, by single runs and live.
 func TestMirrorsChange(t *testing.T) {
+	t.Parallel()
 	for _, live := range []bool{false, true} {
 		t.Run(fmt.Sprint("live ", live), func(t *testing.T) {
 			p := newPlace(t)
@@ -127,6 +128,7 @@ func TestMirrorsChange(t *testing.T) {
 
 // TestRepositoriesAreRenamed: the old name is gone, and the new one keeps the files.
 func TestRepositoriesAreRenamed(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"), gittest.Regular("b", "1"))
 	p.sync(nil)
@@ -135,7 +137,11 @@ func TestRepositoriesAreRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.repo.Dir = filepath.Join(filepath.Dir(p.repo.Dir), "renamed.git")
-	time.Sleep(300 * time.Millisecond) // the server looks around
+	gittest.Await(t, "the server has the new name instead of the old one", func() bool {
+		was, _ := p.refs("app")
+		is, _ := p.refs("renamed")
+		return was == http.StatusNotFound && is == http.StatusOK
+	})
 	if _, err := Sync(t.Context(), p.client, p.options()); !errors.Is(err, ErrGone) ||
 		!strings.Contains(err.Error(), `repository "app"`) {
 		t.Errorf("the old name gives %v", err)
@@ -148,15 +154,16 @@ func TestRepositoriesAreRenamed(t *testing.T) {
 	}
 }
 
-// TestMirrorsChangeDuringADownload: the rest of the bytes is not to be had any more.
+// TestMirrorsChangeDuringADownload: the rest of the bytes no longer exists.
 func TestMirrorsChangeDuringADownload(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	at := p.repo.Dir
 	p.commit(manyFiles("old ")...)
 	p.sync(nil)
 	p.commit(manyFiles("never ")...)
 	other := gittest.At(t, filepath.Join(filepath.Dir(at), "other.tmp"))
-	other.Commit("main", manyFiles("other ")...)
+	head := other.Commit("main", manyFiles("other ")...)
 	retried := false
 	p.server.cut(2, 700_000)
 	o := p.options()
@@ -169,7 +176,10 @@ func TestMirrorsChangeDuringADownload(t *testing.T) {
 			if err := errors.Join(os.Rename(at, at+".was"), os.Rename(other.Dir, at)); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(500 * time.Millisecond) // the server looks around
+			gittest.Await(t, "the server finds the other repository", func() bool {
+				_, body := p.refs("app")
+				return strings.Contains(body, head)
+			})
 		}
 	}
 	result, err := Sync(t.Context(), p.connect(), o)
@@ -179,8 +189,9 @@ func TestMirrorsChangeDuringADownload(t *testing.T) {
 	p.same(p.archived())
 }
 
-// TestBurstsAreOneUpdate pushes faster than anybody could follow.
+// TestBurstsAreOneUpdate pushes faster than a client can follow.
 func TestBurstsAreOneUpdate(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(manyFiles("0 ")...)
 	f := p.follow(p.server.proxy, client.Options{})

@@ -23,6 +23,7 @@ func manyFiles(version string) (files []gittest.File) {
 // TestKilledAtAnyMoment kills updates from one version to another: each file is of
 // one of them, and the run that follows ends with all of the head.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(manyFiles("old ")...)
 	p.sync(nil)
@@ -61,6 +62,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 // TestKilledAtEachPointOfAnUpdate kills updates between two commits when so many bytes
 // of them have come, from none to all: whatever is there, the next run ends in step.
 func TestKilledAtEachPointOfAnUpdate(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	var commits []string
 	var trees []tree
@@ -144,7 +146,7 @@ func (p *place) killAfter(bytes int) {
 	}()
 	select {
 	case <-stalled:
-		time.Sleep(5 * time.Millisecond) // of what has come something is written
+		time.Sleep(5 * time.Millisecond) // the process writes some of the bytes; no event says so
 		_ = child.Process.Kill()         // it may have ended
 		<-ended
 	case <-ended: // there were fewer
@@ -155,6 +157,7 @@ func (p *place) killAfter(bytes int) {
 // TestKilledWhileNew kills first runs: what the folder has of the commit is whole,
 // and the run that follows ends with all of it and nothing beside it.
 func TestKilledWhileNew(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(manyFiles("new ")...)
 	want := p.archived()
@@ -183,9 +186,10 @@ func TestKilledWhileNew(t *testing.T) {
 	}
 }
 
-// TestFilesAppearMeanwhile has somebody make files while the first archive is
+// TestFilesAppearMeanwhile makes files while the first archive is
 // unpacked: they are edits.
 func TestFilesAppearMeanwhile(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(manyFiles("new ")...)
 	appeared := false

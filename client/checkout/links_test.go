@@ -9,7 +9,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// skippedIn runs, and compares what is left out with what is told.
+// skippedIn runs, and compares the skipped links with the reported ones.
 func (p *place) skippedIn(what string, want []string, change func(*Options)) {
 	p.t.Helper()
 	var told []string
@@ -80,6 +80,7 @@ func TestLinksThatLeadOutsideAreLeftOut(t *testing.T) {
 }
 
 func TestLinksAreMadeOnRequest(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"), gittest.Symlink("out", "/dev/null"), gittest.Symlink("folder", "/x"))
 	p.skippedIn("without leave", []string{"folder", "out"}, nil)
@@ -90,6 +91,7 @@ func TestLinksAreMadeOnRequest(t *testing.T) {
 
 // TestSkippedFoldersGo when the link that stands for them does, but for edits in them.
 func TestSkippedFoldersGo(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"), gittest.Regular("folder/x", "1"), gittest.Regular("folder/y", "1"),
 		gittest.Regular("other/x", "1"))

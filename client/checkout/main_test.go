@@ -92,6 +92,21 @@ func (p *place) http() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// refs returns the server's reply to a request for the refs of a repository. It takes no connection of the proxy.
+func (p *place) refs(repository string) (status int, body string) {
+	p.t.Helper()
+	reply, err := p.http().Get("http://" + p.server.to + "/refs/" + repository)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = reply.Body.Close() }() // only read from
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return reply.StatusCode, string(text)
+}
+
 func (p *place) options() Options { return Options{Repository: "app", Ref: "main", Dir: p.dir} }
 
 // sync fails the test if it fails.

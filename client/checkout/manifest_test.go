@@ -123,10 +123,14 @@ type repeated struct {
 	read         int
 }
 
-func (r *repeated) Read(p []byte) (int, error) {
-	n := copy(p, r.begin)
-	if r.begin = r.begin[n:]; r.begin == "" {
-		r.begin = r.again
+// Read fills p: the decoder scans its token again after each read.
+func (r *repeated) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		taken := copy(p[n:], r.begin)
+		if r.begin = r.begin[taken:]; r.begin == "" {
+			r.begin = r.again
+		}
+		n += taken
 	}
 	r.read += n
 	return n, nil

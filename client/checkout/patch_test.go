@@ -25,6 +25,7 @@ func noisy(count, size int, change string) (files []gittest.File) {
 }
 
 func TestAChangedLineDoesNotBringTheFile(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(noisy(3, 500_000, "")...)
 	p.sync(nil)
@@ -36,14 +37,14 @@ func TestAChangedLineDoesNotBringTheFile(t *testing.T) {
 	}
 }
 
-// Where the folder does not have what a patch is for, the file comes whole; and what
-// somebody changed stays.
+// A file without the base of its patch is downloaded whole, and local changes stay.
 func TestPatchesMeetOtherContents(t *testing.T) {
+	t.Parallel()
 	const size = 20_000
 	p := newPlace(t)
 	p.commit(noisy(9, size, "")...)
 	p.sync(nil)
-	time.Sleep(2 * fineTime) // so that from the next state on the times of files tell
+	time.Sleep(2 * fineTime) // the next state trusts change times, which a test cannot set
 	p.commit(append(noisy(9, size, ""), gittest.Regular("other", "x"))...)
 	p.sync(nil)
 	wide := noisy(9, size, "wide\n")
@@ -87,7 +88,7 @@ func TestPatchesMeetOtherContents(t *testing.T) {
 	}
 }
 
-// damage changes what is in a file, and nobody sees it from outside.
+// damage changes the content of a file, but not its size and time.
 func (p *place) damage(path string) {
 	p.t.Helper()
 	at := filepath.Join(p.dir, path)
@@ -105,6 +106,7 @@ func (p *place) damage(path string) {
 
 // A server that has no patches refuses the option that it does not know.
 func TestAnOlderServerHasNoPatches(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.server.replace("delta=patch", "older=patch")
 	p.commit(noisy(2, 10_000, "")...)
@@ -130,6 +132,7 @@ func TestAnOlderServerHasNoPatches(t *testing.T) {
 }
 
 func TestPatchesOfARandomHistory(t *testing.T) {
+	t.Parallel()
 	p, r := newPlace(t), rand.New(rand.NewPCG(3, 3))
 	texts := make([]string, 40)
 	for i := range texts {
@@ -168,6 +171,7 @@ func TestPatchesOfARandomHistory(t *testing.T) {
 }
 
 func TestAPatchOfADamagedDownloadIsNotWritten(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(noisy(1, 10_000, "")...)
 	p.sync(nil)

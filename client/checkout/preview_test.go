@@ -221,6 +221,7 @@ func (p *place) compareDryRun(what string, set func(*Options)) {
 
 // TestForceRepairsWhatWasKept, also by a run before that has stopped following it.
 func TestForceRepairsWhatWasKept(t *testing.T) {
+	t.Parallel()
 	for name, force := range map[string]func(*Options){
 		"force":  func(o *Options) { o.Force = true },
 		"theirs": func(o *Options) { o.Theirs = []string{"dir", "f", "n"} },
@@ -250,6 +251,7 @@ func TestForceRepairsWhatWasKept(t *testing.T) {
 
 // TestARepositoryInTheWayStays, whatever is forced.
 func TestARepositoryInTheWayStays(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"))
 	p.sync(nil)

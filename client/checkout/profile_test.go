@@ -22,6 +22,7 @@ func (p *place) checkedOut() tree {
 // TestAFolderIsWhatGitChecksOut, after the first run and after updates that change
 // contents, attributes and both.
 func TestAFolderIsWhatGitChecksOut(t *testing.T) {
+	t.Parallel()
 	lines := strings.Repeat("a line\n", 2000)
 	history := [][]gittest.File{
 		{gittest.Regular(".gitattributes", "*.bat eol=crlf\n*.c ident\nhidden export-ignore\nv export-subst\n"),
@@ -64,6 +65,7 @@ func TestAFolderIsWhatGitChecksOut(t *testing.T) {
 
 // TestAFolderKeepsItsProfile unless another is asked for, also one of the version before.
 func TestAFolderKeepsItsProfile(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	stored, archived := gittest.Regular("a.bat", "a\n"), gittest.Regular("hidden", "1")
 	p.commit(gittest.Regular(".gitattributes", "*.bat eol=crlf\nhidden export-ignore\n"), stored, archived)
@@ -104,6 +106,7 @@ func TestAFolderKeepsItsProfile(t *testing.T) {
 // TestContentFromOutsideOfTheCommit comes on request: objects of git-lfs, and what is in
 // submodules.
 func TestContentFromOutsideOfTheCommit(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	pointer := func(content string) (pointer, name string) {
 		oid := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))

@@ -24,13 +24,13 @@ type story struct {
 	*place
 	random *rand.Rand
 	files  map[string]gittest.File
-	// edits are the paths that somebody changed and no run may touch, with what is
-	// there.
+	// edits are the locally changed paths, which no run may touch, with their contents.
 	edits  tree
 	counts map[string]int // of what happened
 }
 
 func TestRandomLives(t *testing.T) {
+	t.Parallel()
 	gittest.Long(t)
 	counts := make(map[string]int)
 	for seed := range gittest.Volume(3, 100) {

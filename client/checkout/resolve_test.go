@@ -30,6 +30,7 @@ func (p *place) status(want ...string) Status {
 
 // TestConflictsAreSolvedOneByOne, for the user's version or that of the branch.
 func TestConflictsAreSolvedOneByOne(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	version := func(n string) []gittest.File {
 		return []gittest.File{gittest.Regular("a", n), gittest.Regular("b", n), gittest.Regular("d/x", n),
@@ -91,6 +92,7 @@ func TestConflictsAreSolvedOneByOne(t *testing.T) {
 }
 
 func TestStatusNeedsNoServer(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"), gittest.Executable("b", "1"), gittest.Regular("d/c", "1"),
 		gittest.Symlink("l", "a"), gittest.Symlink("out", "/x"), gittest.Regular("e", "1"))
@@ -120,6 +122,7 @@ func TestStatusNeedsNoServer(t *testing.T) {
 
 // TestEditorsAreAskedBeforeAnOverwrite: what they hold back comes with the next run.
 func TestEditorsAreAskedBeforeAnOverwrite(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"), gittest.Regular("b", "1"), gittest.Regular("gone", "1"))
 	p.sync(nil)

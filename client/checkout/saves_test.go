@@ -315,6 +315,7 @@ func TestAFileIsSavedWhileItIsReceived(t *testing.T) {
 // TestAProgramHasTheFileOpen saves by a program that has opened the file before the
 // update, and writes it when that is over.
 func TestAProgramHasTheFileOpen(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("open", "1"), gittest.Regular("other", "1"), gittest.Regular("gone", "1"))
 	p.sync(nil)

@@ -92,6 +92,7 @@ func (p *place) rename(from, to string) {
 
 // TestFollowersOutliveTheirCredentials: they are renewed, or good again.
 func TestFollowersOutliveTheirCredentials(t *testing.T) {
+	t.Parallel()
 	for _, renewed := range []bool{true, false} {
 		p := newPlace(t)
 		p.commit(gittest.Regular("a", "1"))
@@ -140,6 +141,7 @@ func TestFollowersOutliveTheirCredentials(t *testing.T) {
 
 // TestFollowersEndWhereTheyWereNeverInStep, and where nothing comes back by itself.
 func TestFollowersEndWhereTheyWereNeverInStep(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"))
 	p.repo.Commit("unsafe", gittest.Regular(".repomcp/x", "1"))
@@ -188,6 +190,7 @@ func TestFollowersEndWhereTheyWereNeverInStep(t *testing.T) {
 
 // TestAnEndIsToldAsSuch: what is stopped has not failed.
 func TestAnEndIsToldAsSuch(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(gittest.Regular("a", "1"))
 	f := p.follow(p.server.proxy, client.Options{})
@@ -215,6 +218,7 @@ func TestAnEndIsToldAsSuch(t *testing.T) {
 
 // TestProgressSaysWhatARunIsAt, and what it has done.
 func TestProgressSaysWhatARunIsAt(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.commit(manyFiles("1 ")...)
 	p.sync(nil)

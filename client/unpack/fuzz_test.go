@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzTar unpacks any bytes: nothing outside of the root changes, and no path that
-// is told of is outside.
+// FuzzTar unpacks any bytes: nothing outside of the root changes, and no reported
+// path is outside.
 func FuzzTar(f *testing.F) {
 	f.Add(sample(f))
 	f.Add(gzipped(f, sample(f)))

@@ -181,7 +181,7 @@ func (r *run) choose(m Member, content io.Reader) (Choice, error) {
 	return choice, err
 }
 
-// takeManifest passes the manifest of a delta to the caller, who has to take it.
+// takeManifest passes the manifest of a delta to the caller, which has to take it.
 func (r *run) takeManifest(m Member, dir string, content io.Reader) error {
 	if reason := checkPath(r.goos, dir); dir != "" && reason != "" {
 		return refuse(reason, m.Path)

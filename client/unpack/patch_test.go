@@ -134,7 +134,7 @@ func TestArchivesWithPatches(t *testing.T) {
 		return h
 	}
 	unanswered := member(0, recordOf(says))
-	unanswered.name, unanswered.reason = "nobody makes a content", NotPatched
+	unanswered.name, unanswered.reason = "no content for the caller", NotPatched
 	large := says
 	large.Size = MaxPatched + 1
 	tooLarge := member(0, recordOf(large))

@@ -16,6 +16,7 @@ import (
 
 func TestAccessRulesAreFollowed(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "access.yaml")
 	write := func(text string) {
 		t.Helper()
@@ -59,7 +60,7 @@ func TestAccessRulesAreFollowed(t *testing.T) {
 	sees("hello", http.StatusNotFound)
 	sees("fork", http.StatusOK)
 
-	// What is cut counts for nothing, also after a signal, and the operator is told.
+	// A file that is cut off is ignored, even after a signal, and logged.
 	whole := strings.Replace(only, "%", "hello]\n  scopes: [none", 1)
 	if err := os.WriteFile(file, []byte(whole[:strings.Index(whole, "\n  scopes")]), 0o600); err != nil {
 		t.Fatal(err)

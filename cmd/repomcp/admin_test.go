@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -91,16 +92,16 @@ func TestTheAdminListenerTellsWhatTheServerDoes(t *testing.T) {
 // awaitMetrics waits until the metrics have lines that begin like these.
 func awaitMetrics(t *testing.T, p *process, admin string, want []string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	if err := gittest.Wait(func() error {
 		_, numbers := p.get(t, admin+"/metrics")
 		missing := slices.DeleteFunc(slices.Clone(want),
 			func(line string) bool { return strings.Contains(numbers, "\n"+line) })
-		if len(missing) == 0 {
-			return
+		if len(missing) != 0 {
+			return fmt.Errorf("%q is not among the metrics:\n%s", missing, numbers)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%q is not among the metrics:\n%s", missing, numbers)
-		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -137,7 +138,7 @@ func TestADrainingServerIsNotReady(t *testing.T) {
 	}
 }
 
-// Without the root nothing can be answered.
+// A server without its root cannot answer.
 func TestAServerWithoutItsRootIsNotReady(t *testing.T) {
 	gittest.Long(t)
 	root, _ := bulkyRoot(t)

@@ -102,9 +102,7 @@ func TestClientsThatResetLeaveNothing(t *testing.T) {
 	before := s.measure()
 	reset(gittest.Volume(100, 1000))
 	begun := time.Now()
-	for p.number(t, admin, "repomcp_streams_in_flight") > 0 && time.Since(begun) < 20*time.Second {
-		time.Sleep(10 * time.Millisecond)
-	}
+	gittest.Await(t, "no stream is in flight", func() bool { return p.number(t, admin, "repomcp_streams_in_flight") == 0 })
 	ended := time.Since(begun)
 	after := s.measure()
 	t.Logf("the work ended after %v; before: %v; after: %v", ended, before, after)

@@ -444,14 +444,13 @@ func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
 	}
 	mended := time.Now()
 	for i, m := range mirrors {
-		refused, reasons := 1, map[string]bool(nil)
-		for refused > 0 && time.Since(mended) < 10*time.Second {
-			if refused, reasons = m.ask(); refused > 0 {
-				time.Sleep(50 * time.Millisecond)
+		if err := gittest.Wait(func() error {
+			if refused, reasons := m.ask(); refused > 0 {
+				return fmt.Errorf("%s: mended, and still refused: %v", damageKinds[i].name, reasons)
 			}
-		}
-		if refused > 0 {
-			t.Errorf("%s: mended, and still refused: %v", damageKinds[i].name, reasons)
+			return nil
+		}); err != nil {
+			t.Error(err)
 		}
 	}
 	if n := p.number(t, admin, "repomcp_repositories_quarantined"); n != 0 {

@@ -291,7 +291,7 @@ func TestCommandsOfToolsDownload(t *testing.T) {
 	}
 }
 
-// Whoever comes through a proxy is given no address of this machine's.
+// Clients behind a proxy get no address of this machine.
 func TestToolsInventNoAddress(t *testing.T) {
 	p := serveSamples(t)
 	if err := p.initialize(t.Context()); err != nil {

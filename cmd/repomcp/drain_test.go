@@ -244,6 +244,6 @@ func TestWhatOutlivesTheDrainTimeIsBroken(t *testing.T) {
 		t.Errorf("the server ended with %v, want exit code %d", err, cli.ExitSignal)
 	}
 	if whole := c.finish(t, 0, slow); whole != 0 {
-		t.Errorf("%d downloads are whole although nobody read them", whole)
+		t.Errorf("%d downloads are whole although their clients did not read them, want 0", whole)
 	}
 }

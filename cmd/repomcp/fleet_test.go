@@ -21,7 +21,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// patience is when a test gives up waiting: for what never comes, not for what
+// patience is how long clients try again when a machine is too busy: for what never comes, not for what
 // is slow.
 const patience = 2 * time.Minute
 
@@ -58,7 +58,7 @@ func programs(t *testing.T, names ...string) map[string]string {
 	for _, name := range names {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			// Where Debian has daemons, and not every PATH leads.
+			// Debian's daemons are here, which is not in every PATH.
 			path, err = exec.LookPath(filepath.Join("/usr/sbin", name))
 		}
 		if err != nil {
@@ -107,13 +107,9 @@ func (s *server) start(t *testing.T) {
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", s.address); err == nil {
-			_ = conn.Close()
-			return
-		}
+	if err := gittest.WaitForListener(s.address); err != nil {
+		t.Fatalf("%s does not listen: %v", s.cmd.Args[0], err)
 	}
-	t.Fatalf("%s does not listen", s.cmd.Args[0])
 }
 
 // kill ends the process as a machine that loses its power does.
@@ -332,16 +328,6 @@ func (f *fleet) seals() int {
 		f.t.Fatal(err)
 	}
 	return len(list)
-}
-
-// wait waits until something is so.
-func wait(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
 }
 
 // mcpRequest is a request of 2026-07-28.

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // story is clients of a fleet.
@@ -260,7 +262,7 @@ func (s *story) hold() []*download {
 // Redis to answer in time a link may be refused for the moment.
 func (s *story) begin(a asked, byLink bool) (address string, response *http.Response) {
 	s.t.Helper()
-	wait(s.t, "a download begins", func() (begun bool) {
+	gittest.Await(s.t, "a download begins", func() (begun bool) {
 		address = s.balancer.url() + a.path()
 		var err error
 		if byLink {

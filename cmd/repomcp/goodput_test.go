@@ -33,7 +33,7 @@ func TestOverloadKeepsGoodput(t *testing.T) {
 	for i := range 200 {
 		slow.Go(func() { c.run(ctx, "slow", i, c.download("tar.gz")) })
 	}
-	time.Sleep(5 * time.Second) // all have what their buffers hold
+	time.Sleep(5 * time.Second) // the buffers of all connections fill
 	beside := p.latency(1000)
 	cancel()
 	slow.Wait()

@@ -50,7 +50,7 @@ func TestHealthcheckAsksTheServer(t *testing.T) {
 	}
 	if code, said := healthcheck(t, nil, "--listen", "127.0.0.1:1"); code != cli.ExitFailed ||
 		!strings.Contains(said, "no answer at 127.0.0.1:1") {
-		t.Errorf("where nobody listens: %d %s", code, said)
+		t.Errorf("without a server: %d %s", code, said)
 	}
 	if code, _ := healthcheck(t, nil, "word"); code != cli.ExitUsage {
 		t.Errorf("with an argument: %d", code)

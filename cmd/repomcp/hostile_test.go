@@ -60,7 +60,7 @@ func speaking(t *testing.T, message string) string {
 
 func TestErrorsOfServersAreHarmless(t *testing.T) {
 	t.Parallel()
-	for _, message := range []string{evil, strings.Repeat(evil, 100_000)} {
+	for _, message := range []string{evil, strings.Repeat(evil, 30_000)} {
 		url := speaking(t, message)
 		dir := t.TempDir()
 		for _, args := range [][]string{

@@ -47,7 +47,7 @@ func codeBlocks(t *testing.T, page, language string) []string {
 	return found
 }
 
-// installed is what a client is told of a server, in the words of any of them.
+// installed is the configuration of a server, with the fields of all clients.
 type installed struct {
 	Type, URL, HTTPURL, ServerURL, URI string
 	Command, Cmd                       string
@@ -115,6 +115,7 @@ func addedByCommand(t *testing.T, words []string) installed {
 // What the pages tell clients is used by one: commands are started, and addresses
 // asked.
 func TestDocumentationOfClients(t *testing.T) {
+	t.Parallel()
 	server := serveSamples(t)
 	pages, err := filepath.Glob(filepath.Join(installPages, "*.md"))
 	if err != nil || len(pages) != len(clientPages)+2 { // README.md and recipes.md

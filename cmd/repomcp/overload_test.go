@@ -57,8 +57,8 @@ const rushPatience = time.Minute
 // rushAddresses is from how many addresses they come.
 const rushAddresses = 24
 
-// However much is asked for at once: some are served, the others are told to come
-// later, the process stays within its memory, and it says that it is well.
+// Under any load some requests are served, the others get a refusal with
+// Retry-After, the process stays within its memory, and it reports its health.
 func TestOverloadIsSurvived(t *testing.T) {
 	gittest.Long(t)
 	if runtime.GOOS != "linux" {
@@ -76,11 +76,11 @@ func TestOverloadIsSurvived(t *testing.T) {
 	} else {
 		root = blamedRoot(t, name, file)
 	}
-	admin := freeAddress(t)
+	admin, enter := freeAddress(t), confine(t, l.memory)
 	p := startPlain(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time",
 		l.patience.String(),
 		"--log-level", "error", "--admin-listen", admin)
-	confined := confine(t, p.cmd.Process.Pid, l.memory)
+	confined := enter(p.cmd.Process.Pid)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	health := make(chan []time.Duration, 1)
@@ -119,7 +119,7 @@ func TestOverloadIsSurvived(t *testing.T) {
 		}
 	}
 	if refused == 0 {
-		t.Error("nobody was refused: that is no load")
+		t.Error("no request was refused: that is no overload")
 	}
 	if status := p.status("/archive/" + name + "/" + refs[0] + ".tar"); status != http.StatusOK {
 		t.Errorf("afterwards an archive is answered with %d", status)
@@ -142,7 +142,7 @@ func blamedRoot(t *testing.T, name, file string) (root string) {
 	return root
 }
 
-// rushOrders are what clients are to do: so many of each kind, at once.
+// rushOrders are the numbers of concurrent clients of each kind.
 type rushOrders struct {
 	URL, Repository, File      string
 	Refs                       []string
@@ -201,11 +201,11 @@ func rushMain() {
 			all.Go(func() { c.run(ctx, k.kind, i, k.ask) })
 		}
 	}
-	// Who sends no whole body is not waited for: it gets no reply before it is given up.
+	// Clients with endless bodies get no reply, and are not counted.
 	for ctx.Err() == nil && c.replies("tar.gz", "tar.zst", "blame") < c.Gzip+c.Zstd+c.Blames {
 		time.Sleep(20 * time.Millisecond)
 	}
-	time.Sleep(c.Duration)
+	time.Sleep(c.Duration) // the load lasts so long
 	cancel()
 	all.Wait()
 	if err := json.NewEncoder(os.Stdout).Encode(c.report); err != nil {
@@ -285,7 +285,7 @@ func (c *rush) run(ctx context.Context, kind string, i int, ask func(context.Con
 		if _, err := io.CopyN(io.Discard, reply.Body, 1<<10); err != nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // it reads 10 KB a second
 	}
 }
 
@@ -375,24 +375,23 @@ func (p *process) status(path string) int {
 	return reply.StatusCode
 }
 
-// confine puts a process into a control group of so much memory, where that can be done.
-func confine(t *testing.T, pid int, memory int64) bool {
-	group := "/sys/fs/cgroup/memory/repomcp-test-" + strconv.Itoa(pid)
-	if os.Mkdir(group, 0o755) != nil {
-		return false
+// confine makes a control group of so much memory, if the machine allows it, and returns a function that
+// puts a process into it. Call it before the process starts: the group is removed after the process.
+func confine(t *testing.T, memory int64) (enter func(pid int) bool) {
+	t.Helper()
+	group, err := os.MkdirTemp("/sys/fs/cgroup/memory", "repomcp-test-")
+	if err != nil {
+		return func(int) bool { return false }
 	}
 	t.Cleanup(func() {
-		for range 100 { // until the process has gone
-			if os.Remove(group) == nil {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
+		if err := gittest.Wait(func() error { return os.Remove(group) }); err != nil {
+			t.Error(err)
 		}
 	})
 	write := func(name string, n int64) bool {
 		return os.WriteFile(filepath.Join(group, name), []byte(strconv.FormatInt(n, 10)), 0o644) == nil
 	}
-	return write("memory.limit_in_bytes", memory) && write("cgroup.procs", int64(pid))
+	return func(pid int) bool { return write("memory.limit_in_bytes", memory) && write("cgroup.procs", int64(pid)) }
 }
 
 // residentPeak is the most that a process had in memory. It fails when that has ended.

@@ -304,7 +304,7 @@ func TestPrincipalsSeeTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	said.await(t, regexp.MustCompile(`read again" file="access rules"`))
-	// It hears of that as if the repository had been deleted, and then no more.
+	// The client gets the notifications of a deleted repository, and no later ones.
 	redHears.await(t, regexp.MustCompile(`(?s)resources/updated.*resources/updated`))
 	told := strings.Count(redHears.String(), "updated")
 	if status, _ := red.read(red.request(false, http.MethodGet, link, "", nil)); status != http.StatusNotFound {
@@ -355,7 +355,7 @@ func checkLog(t *testing.T, log string, tenants []*tenant) {
 		}
 		requests++
 		if !strings.Contains(line, "principal=token:") && !strings.Contains(line, "denied=") {
-			t.Errorf("a request is nobody's: %s", line)
+			t.Errorf("a request has no principal: %s", line)
 		}
 	}
 	if requests < 100 {

@@ -247,13 +247,14 @@ func (j *journal) String() string {
 
 func (j *journal) await(t *testing.T, wanted *regexp.Regexp) {
 	t.Helper()
-	for range 1500 {
-		if wanted.MatchString(j.String()) {
-			return
+	if err := gittest.Wait(func() error {
+		if text := j.String(); !wanted.MatchString(text) {
+			return fmt.Errorf("no match of %s in\n%s", wanted, text)
 		}
-		time.Sleep(20 * time.Millisecond)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("nothing matched %s in\n%s", wanted, j)
 }
 
 func (p *process) get(t *testing.T, url string) (int, string) {
@@ -327,7 +328,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Whoever listens on all interfaces is told an address that works, and machines
+// A server that listens on all interfaces prints an address that works, and machines
 // are asked by their names.
 func TestWildcardListenerPrintsAnAddressThatWorks(t *testing.T) {
 	p, said := launchBy(t, "", "../../testrepos", "--listen", "0.0.0.0:0", "--insecure-no-auth", "--log-format", "json")

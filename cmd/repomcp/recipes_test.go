@@ -82,7 +82,7 @@ func TestDocumentationOfRecipes(t *testing.T) {
 		recipe := only(t, "nix", "fetchTarball")
 		folder := t.TempDir()
 		unpackInto(t, fetched(t, recipe, server), folder)
-		// Of one folder in the archive its content is meant.
+		// If the archive has a single folder, its content counts.
 		if got, want := quotedDigest.FindStringSubmatch(recipe)[1], narDigest(t,
 			filepath.Join(folder, "hello")); got != want {
 			t.Errorf("the digest is %s", want)

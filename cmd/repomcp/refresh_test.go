@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -160,17 +161,14 @@ func TestStaleAnswersAreMarkedAndRefreshed(t *testing.T) {
 		t.Errorf("a resource of a branch that is not there: %v", unread)
 	}
 	release()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	if err := gittest.Wait(func() error {
 		status, body, h := p.getHeader(t, "/raw/app/new/f")
-		if status == http.StatusOK && h.Get(stale) == "" {
-			if body != "2\n" {
-				t.Errorf("after the fetch: %q", body)
-			}
-			break
+		if status != http.StatusOK || h.Get(stale) != "" || body != "2\n" {
+			return fmt.Errorf("the mirror is not refreshed: %d %q, %v\n%s", status, body, h, said)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("the mirror is not refreshed: %d, %v\n%s", status, h, said)
-		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 	if card := p.ask(t, "tools/call", `"name":"get_repository","arguments":{"repo":"app"}`); card["structuredContent"].(map[string]any)["stale"] != nil ||
 		card["structuredContent"].(map[string]any)["head"].(map[string]any)["sha"] != after {
@@ -196,15 +194,7 @@ func TestAFailingHookIsCounted(t *testing.T) {
 			t.Fatalf("%d %v", status, h)
 		}
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		_, numbers := p.get(t, admin+"/metrics")
-		if strings.Contains(numbers, "\nrepomcp_fetch_hook_calls_total{result=\"failed\"} 1\n") {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal(numbers)
-		}
-	}
+	awaitMetrics(t, p, admin, []string{"repomcp_fetch_hook_calls_total{result=\"failed\"} 1\n"})
 	if log := said.String(); strings.Count(log, "the fetch hook failed") != 1 || !strings.Contains(log, "no network") {
 		t.Error(log)
 	}

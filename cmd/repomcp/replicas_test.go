@@ -86,7 +86,7 @@ func (s *story) everyWayGivesTheArchive() {
 // then another archive is asked for.
 func (s *story) objectsAreRedirectedTo() {
 	tries := 0
-	wait(s.t, "all replicas redirect", func() bool {
+	gittest.Await(s.t, "all replicas redirect", func() bool {
 		tries++
 		return s.redirectTo(asked{revision: "main", format: "tar.gz", prefix: fmt.Sprintf("redirected%d/", tries)})
 	})
@@ -99,7 +99,7 @@ func (s *story) redirectTo(a asked) (all bool) {
 	if err := s.insist(s.replicas[0].url(), "plain", a); err != nil {
 		s.t.Fatal(err)
 	}
-	wait(s.t, "the archive is in the bucket", func() bool { return s.seals() > before })
+	gittest.Await(s.t, "the archive is in the bucket", func() bool { return s.seals() > before })
 	for _, way := range []string{"plain", "stream", "downloadUrl"} {
 		for _, replica := range s.replicas[1:] {
 			follows := s.follows.Load()
@@ -120,7 +120,7 @@ func (s *story) redirectTo(a asked) (all bool) {
 // those the one with the fewest.
 func (s *story) holder() (victim *server) {
 	s.t.Helper()
-	wait(s.t, "downloads stand still at two replicas", func() bool {
+	gittest.Await(s.t, "downloads stand still at two replicas", func() bool {
 		all, fewest := 0, held+1
 		for _, replica := range s.replicas {
 			n := replica.stalled(s.t)
@@ -137,7 +137,7 @@ func (s *story) killUnderLoad() {
 	downloads := s.hold()
 	victim := s.holder()
 	c := s.gather(6)
-	wait(s.t, "downloads before the kill", func() bool { return c.good.Load() >= 20 })
+	gittest.Await(s.t, "downloads before the kill", func() bool { return c.good.Load() >= 20 })
 	victim.kill(s.t)
 	before := c.good.Load()
 	var reading sync.WaitGroup
@@ -160,10 +160,10 @@ func (s *story) killUnderLoad() {
 			resumed++
 		}
 	}
-	wait(s.t, "downloads after the kill", func() bool { return c.good.Load() >= before+40 })
+	gittest.Await(s.t, "downloads after the kill", func() bool { return c.good.Load() >= before+40 })
 	back := victim.answered(s.t)
 	victim.start(s.t)
-	wait(s.t, "the replica is asked again", func() bool { return victim.answered(s.t) > back })
+	gittest.Await(s.t, "the replica is asked again", func() bool { return victim.answered(s.t) > back })
 	close(c.stop)
 	c.all.Wait()
 	s.cameBack(victim)
@@ -187,7 +187,7 @@ func (s *story) cameBack(victim *server) {
 
 // oneRedeems uses a link for one download everywhere at once.
 func (s *story) oneRedeems() {
-	wait(s.t, "Redis answers in time", func() bool {
+	gittest.Await(s.t, "Redis answers in time", func() bool {
 		won, gone, refused := s.redeemAtOnce()
 		if won > 1 || won+gone+refused != 100 || refused == 0 && won != 1 {
 			s.t.Errorf("one link: %d downloads, %d are told that it was used, %d that it cannot be known", won, gone,
@@ -234,9 +234,9 @@ func (s *story) laggingReplica() {
 	if err := s.insist(first.url(), "plain", a); err != nil {
 		s.t.Error(err)
 	}
-	wait(s.t, "the archive is in the bucket", func() bool { return s.seals() > before })
+	gittest.Await(s.t, "the archive is in the bucket", func() bool { return s.seals() > before })
 	var response *http.Response
-	wait(s.t, "the bucket answers in time", func() bool {
+	gittest.Await(s.t, "the bucket answers in time", func() bool {
 		if response, err = s.client.Do(getRequest(s.t, at(s.t, link, last))); err != nil {
 			s.t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func (s *story) withoutRedisAndBucket() {
 	s.t.Logf("6 downloads without Redis and the bucket took %v", time.Since(start))
 	s.redisIsLogged("Redis has trouble")
 	s.redis.start(s.t)
-	wait(s.t, "links are redeemed again", func() bool {
+	gittest.Await(s.t, "links are redeemed again", func() bool {
 		status, _ := s.fetch(link)
 		return status == http.StatusOK
 	})

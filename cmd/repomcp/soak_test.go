@@ -265,15 +265,15 @@ func (m *churnedMirror) replace() {
 	time.Sleep(time.Duration(m.random.IntN(300)) * time.Millisecond)
 	m.clone()
 	// Known again when the root was looked through, at the latest.
-	life, status, body, err := m.lives.Load(), 0, []byte(nil), error(nil)
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		status, body, err = m.p.fetch("/refs/" + m.name)
-		if err == nil && status == http.StatusOK || m.wasAway(life) { // another server looks at its start
-			break
+	life := m.lives.Load()
+	if err := gittest.Wait(func() error {
+		status, body, err := m.p.fetch("/refs/" + m.name)
+		if err == nil && status == http.StatusOK || m.wasAway(life) { // another server scans at its start
+			return nil
 		}
-	}
-	if (err != nil || status != http.StatusOK) && !m.wasAway(life) {
-		m.problem("%s does not come back: %d %.300s, %v", m.name, status, body, err)
+		return fmt.Errorf("%d %.300s, %w", status, body, err)
+	}); err != nil {
+		m.problem("%s does not come back: %v", m.name, err)
 	}
 	m.epoch.Add(1)
 }
@@ -319,23 +319,22 @@ func (f figures) String() string {
 		f.heap/1e6, f.resident/1e6, f.goroutines, f.descriptors)
 }
 
-// measure has everybody wait until what was begun is over.
+// measure stops all clients and waits until the server is idle.
 func (s *soak) measure() (f figures) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.p.client.CloseIdleConnections()
 	number := func(name string) float64 { return s.p.number(s.t, s.admin, name) }
-	busy := func() bool {
-		return number("repomcp_streams_in_flight")+number("repomcp_snapshots_open")+
-			number("repomcp_http_requests_in_flight") > 0
+	if err := gittest.Wait(func() error {
+		if n := number("repomcp_streams_in_flight") + number("repomcp_snapshots_open") +
+			number("repomcp_http_requests_in_flight"); n > 0 {
+			return fmt.Errorf("%v streams, snapshots and requests are left although all clients have gone", n)
+		}
+		return nil
+	}); err != nil {
+		s.problem("%v", err)
 	}
-	begun := time.Now()
-	for ; busy() && time.Since(begun) < 30*time.Second; time.Sleep(50 * time.Millisecond) {
-	}
-	if busy() {
-		s.problem("half a minute after its clients had gone the server still works")
-	}
-	time.Sleep(500 * time.Millisecond) // connections that were broken off
+	time.Sleep(500 * time.Millisecond) // no metric counts the goroutines of connections that were reset
 	for range 2 {
 		if status, _, err := (&process{url: s.admin, client: s.p.client}).fetch("/debug/pprof/heap?gc=1"); err != nil ||
 			status != http.StatusOK {

@@ -51,10 +51,10 @@ type asking struct {
 	folder string
 }
 
-// errNotServed says that a commit is not there, which may be since a push took it away.
+// errNotServed says that a commit does not exist, perhaps because a push removed it.
 var errNotServed = errors.New("404")
 
-// ask has a client ask for one thing after the other.
+// ask makes a client send one request after the other.
 func (s *soak) ask(ctx context.Context, name string, run func(*asking) error, random *rand.Rand) {
 	c := &asking{soak: s, ctx: ctx, random: random, folder: filepath.Join(s.t.TempDir(), "in")}
 	for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
@@ -464,7 +464,7 @@ func (c *asking) slowly() error {
 type slowReader struct{ io.Reader }
 
 func (r slowReader) Read(p []byte) (int, error) {
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // it reads 25 KB a second
 	return r.Reader.Read(p[:min(len(p), 500)])
 }
 

@@ -64,7 +64,7 @@ func (b *browser) open(t *testing.T, url string, flags ...string) (printed []byt
 
 var consoleLine = regexp.MustCompile(`(?m)^.*(?:CONSOLE|Content Security Policy|net_error).*$`)
 
-// What a browser makes of the page: all of it, and without a complaint.
+// A browser shows the whole page without a complaint.
 func TestTheStatusPageInABrowser(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()

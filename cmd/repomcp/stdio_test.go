@@ -39,7 +39,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// The official client of Go starts the program, and is told of a push.
+// The official Go client starts the program, and gets a notification of a push.
 func TestGoClientStartsTheProgram(t *testing.T) {
 	root, repo := helloRoot(t)
 	ctx, updated := within(t), make(chan string, 10)
@@ -168,6 +168,7 @@ func (c *child) ask(t *testing.T, message string) string {
 const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 
 func TestSignalsAndClosedPipesEndTheProgram(t *testing.T) {
+	t.Parallel()
 	root, _ := helloRoot(t)
 	for name, end := range map[string]func(c *child) error{
 		"SIGTERM":        func(c *child) error { return c.Process.Signal(syscall.SIGTERM) },
@@ -218,6 +219,7 @@ type clientEntry struct {
 // What docs/stdio.md has clients start is a server.
 func TestDocumentedCommandsServe(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/stdio.md")
 	if err != nil {
 		t.Fatal(err)

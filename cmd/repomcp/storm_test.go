@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// stormBudget is the memory that the server is told to stay within.
+	// stormBudget is the memory budget of the server.
 	stormBudget = 256 << 20
 	// stormSize is about the size of the file: it is rebuilt from a delta and a base of the
 	// same size.

@@ -57,6 +57,7 @@ func TestMain(m *testing.M) {
 // With -update, files that stdout is compared with are written anew.
 func TestStories(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	samples, err := filepath.Abs("../../testrepos")
 	if err != nil {
 		t.Fatal(err)
@@ -84,28 +85,28 @@ func TestStories(t *testing.T) {
 var listening = regexp.MustCompile(`listening on (http://\S+),`)
 
 func waitForURL(ts *testscript.TestScript, _ bool, args []string) {
-	for range 500 {
+	ts.Check(gittest.Wait(func() error {
 		log, err := os.ReadFile(ts.MkAbs(args[0]))
-		if match := listening.FindSubmatch(log); err == nil && match != nil {
-			ts.Setenv("URL", string(match[1]))
-			return
+		match := listening.FindSubmatch(log)
+		if match == nil {
+			return fmt.Errorf("the log has no address of the server: %w\n%s", err, log)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	ts.Fatalf("the server did not say where it listens:\n%s", ts.ReadFile(args[0]))
+		ts.Setenv("URL", string(match[1]))
+		return nil
+	}))
 }
 
-// await waits for what a program in the background writes.
+// await FILE PATTERN waits until a program in the background has written a match into a file.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	wanted, err := regexp.Compile(args[1])
 	ts.Check(err)
-	for range 1000 {
-		if content, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && wanted.Match(content) {
-			return
+	ts.Check(gittest.Wait(func() error {
+		content, err := os.ReadFile(ts.MkAbs(args[0]))
+		if !wanted.Match(content) {
+			return fmt.Errorf("%s has no match of %s: %w\n%s", args[0], args[1], err, content)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	ts.Fatalf("%s never had %s:\n%s", args[0], args[1], ts.ReadFile(args[0]))
+		return nil
+	}))
 }
 
 // runGateway takes its credentials from the variables that the story has for
@@ -124,15 +125,8 @@ func runGateway(ts *testscript.TestScript, _ bool, args []string) {
 		_ = gateway.Process.Kill() // it may have ended
 		_ = gateway.Wait()
 	})
-	for range 500 {
-		if conn, err := net.Dial("tcp", address); err == nil {
-			ts.Check(conn.Close())
-			ts.Setenv("S3", "s3://archives?region=us-east-1&use_path_style=true&endpoint=http://"+address)
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	ts.Fatalf("the S3 server does not listen")
+	ts.Check(gittest.WaitForListener(address))
+	ts.Setenv("S3", "s3://archives?region=us-east-1&use_path_style=true&endpoint=http://"+address)
 }
 
 func writeCertificate(ts *testscript.TestScript, _ bool, args []string) {

@@ -46,8 +46,8 @@ func (f *tokenFlags) newNew() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "new NAME --tokens FILE",
 		Short: "Create a token and print it once",
-		Long: `Make a token for somebody or something, by a name that logs will have, and print it.
-It is kept nowhere: who loses it gets another one.`,
+		Long: `Make a token for a person or a machine, by a name that the logs show, and print it.
+It is stored nowhere: make another one if it is lost.`,
 		Example: `  repomcp token new alice --tokens /etc/repomcp/tokens
   repomcp token new ci --group build --expires 90d --tokens /etc/repomcp/tokens`,
 		Args: cli.CountArguments(1, 1, "name the token, such as the person or the machine that it is for"),

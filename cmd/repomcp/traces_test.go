@@ -120,7 +120,7 @@ func TestTracesSayWhatWasServed(t *testing.T) {
 	message("prompt", wanted{name: "prompts/get " + prompt, parent: ownName,
 		attributes: map[string]string{"gen_ai.prompt.name": prompt}})
 
-	// What is no trace context is passed over, and nothing fails of it.
+	// Invalid trace contexts are ignored, without an error.
 	good, goodName := next()
 	for i, bad := range []string{
 		`"traceparent":"` + strings.Repeat("0", 1<<10) + `"`, `"traceparent":1`, `"traceparent":null`,
@@ -294,7 +294,7 @@ func TestTracesOfConnections(t *testing.T) {
 	})
 }
 
-// Who is refused before anything is served is in the traces as well, with the status.
+// Traces also contain requests that are refused before anything is served, with the status.
 func TestTracesOfRefusals(t *testing.T) {
 	gittest.Long(t)
 	root, _ := bulkyRoot(t)

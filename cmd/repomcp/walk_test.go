@@ -310,9 +310,10 @@ func (w *walk) missAgent() {
 	}
 }
 
-// Whoever enters what the section has, line by line, sees what it shows.
+// The commands of the section print what it shows.
 func TestWalkFromDownloadToAPrivateServer(t *testing.T) {
 	gittest.Long(t)
+	t.Parallel()
 	for _, need := range []string{"bash", "git", "curl", "openssl", "tar", "install"} {
 		if _, err := exec.LookPath(need); err != nil {
 			t.Skip(need + " is missing")
@@ -404,7 +405,7 @@ func (w *walk) checkService() {
 
 var pageSection = regexp.MustCompile(`(?m)^## (.+)$`)
 
-// The table at the top of the page leads to all of its sections, in their order.
+// The table at the top of the page links all of its sections, in their order.
 func TestDocumentationOfOperatingHasAllSections(t *testing.T) {
 	page, err := os.ReadFile(operatePage)
 	if err != nil {

@@ -163,7 +163,7 @@ func comparePatched(t *testing.T, o opened, base, head string, options archive.O
 	delta := write(t, p)
 	got, patches := unpatch(t, tree, delta)
 	if none != 0 || len(got) != len(want) {
-		t.Fatalf("%.8s..%.8s: %d members, want %d; %d patches that nobody asked for", base, head, len(got), len(want),
+		t.Fatalf("%.8s..%.8s: %d members, want %d; %d patches without a request, want none", base, head, len(got), len(want),
 			none)
 	}
 	for i := range got {

@@ -13,7 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// taggedTrees has refs that lead to a tree and to no commit, by what they are.
+// taggedTrees has refs of trees, by their kind.
 func taggedTrees(t *testing.T) (repo *gittest.Repo, commit string, revisions []string) {
 	t.Helper()
 	repo = gittest.New(t)

@@ -42,7 +42,7 @@ func keys(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 }
 
-// Where a bucket is follows from its URL: signing asks no service.
+// The location of a bucket follows from its URL: signing needs no request.
 func TestAddressesOfS3(t *testing.T) {
 	keys(t)
 	for address, want := range map[string]string{

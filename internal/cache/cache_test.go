@@ -78,7 +78,7 @@ func TestNoRequestFallsBetweenBuildAndDisk(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 40 {
 			wg.Go(func() {
-				time.Sleep(time.Duration(i) * 50 * time.Microsecond)
+				time.Sleep(time.Duration(i) * 50 * time.Microsecond) // arrivals before, during and after the build
 				got, err := read(t, c, key, s.build)
 				if err != nil || !bytes.Equal(got, s.bytes) {
 					t.Errorf("%d bytes and %v", len(got), err)

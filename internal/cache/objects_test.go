@@ -240,7 +240,7 @@ func TestRedirects(t *testing.T) {
 		if want != (err == nil) || !want && !errors.Is(err, ErrNoRedirect) {
 			t.Errorf("%q and %v", address, err)
 		}
-		// Whoever cannot follow gets the bytes.
+		// Clients that cannot follow redirects get the bytes.
 		var out bytes.Buffer
 		if err := e.WriteTo(t.Context(), &out); err != nil || !bytes.Equal(out.Bytes(), s.bytes) {
 			t.Errorf("%d bytes and %v", out.Len(), err)

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -47,14 +45,10 @@ func start(t *testing.T, address, name string, arguments ...string) *process {
 			_ = p.cmd.Wait()
 		}
 	})
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", address); err == nil {
-			_ = conn.Close()
-			return p
-		}
+	if err := gittest.WaitForListener(address); err != nil {
+		t.Fatalf("%s does not listen: %v", name, err)
 	}
-	t.Fatalf("%s does not listen", name)
-	return nil
+	return p
 }
 
 // stop freezes the process: it accepts and does not answer.

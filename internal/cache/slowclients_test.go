@@ -85,7 +85,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 		defer e.Close()
 		synctest.Wait()
 		if n := made.Load(); n > 3*chunkBytes {
-			t.Errorf("%d bytes were made for nobody", n)
+			t.Errorf("%d bytes were made without a client", n)
 		}
 		for at := int64(0); at < int64(len(s.bytes)); at += chunkBytes {
 			var out bytes.Buffer

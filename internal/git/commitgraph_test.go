@@ -42,7 +42,7 @@ func branchy(t testing.TB, dir string, seed uint64) *gittest.Repo {
 	return repo
 }
 
-// What refs lead to is what git says, whatever of it a graph has, while refs move
+// The reachable commits are those of git, with any part of them in a graph, while refs move
 // and graphs are written.
 func TestReachableIsWhatGitSays(t *testing.T) {
 	gittest.Long(t)
@@ -231,7 +231,7 @@ func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
 	}
 }
 
-// Whoever waits for a walk that another request makes may give up.
+// A request that waits for the walk of another request may give up.
 func TestReachableEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

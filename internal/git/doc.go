@@ -71,5 +71,6 @@
 //   - quoting: go-git neither writes nor reads the quotes of core.quotePath. TestPathsAreThoseOfGit.
 //   - mailmap: go-git reads no .mailmap. TestPeopleAreThoseOfCheckMailmap.
 //   - pretty: go-git has no placeholders of formats. TestExpandsAsGitArchive.
+//   - subst: go-git has no archives, and so expands no $Format:…$ of export-subst.
 //   - lfs: go-git reads no pointers of git-lfs, and git-lfs itself is a program. TestParse.
 package git

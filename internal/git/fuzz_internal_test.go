@@ -45,7 +45,7 @@ func FuzzPackedRefs(f *testing.F) {
 		}
 		var again strings.Builder
 		for i, n := range list {
-			// Whoever wants one name gets the same of it, whatever else is there.
+			// A lookup of one name has the same result, whatever other refs exist.
 			alone, failure := wantedIn(content, func(name []byte) bool { return string(name) == n.name })
 			same := slices.DeleteFunc(slices.Clone(list), func(o named) bool { return o.name != n.name })
 			if i < 4 && err == nil && (failure != nil || !slices.Equal(alone, same)) {
@@ -144,7 +144,7 @@ func FuzzTree(f *testing.F) {
 	})
 }
 
-// FuzzCommit: what a commit leads to stands in it, and its parts agree.
+// FuzzCommit: tree and parents are in the commit's text, and its parts agree.
 func FuzzCommit(f *testing.F) {
 	f.Add([]byte("tree " + oneID + "\nparent " + oneID +
 		"\nauthor A <a@b> 1 +0100\ncommitter C <c@d> 2 -0500\nencoding ISO-8859-1\n\nsubject\n"))
@@ -222,7 +222,7 @@ func FuzzPerson(f *testing.F) {
 	})
 }
 
-// FuzzRevision: nothing of a revision is passed over, and no number is beyond what is
+// FuzzRevision: no part of a revision is ignored, and no number is beyond what is
 // followed.
 func FuzzRevision(f *testing.F) {
 	f.Add("heads/main~3^2^{commit}")

@@ -27,7 +27,7 @@ func readAll(t *testing.T, s *git.Snapshot, id git.ID) string {
 	return string(content)
 }
 
-// packed-refs notes what an annotated tag leads to, be it a commit or not.
+// packed-refs has the target of an annotated tag, whether it is a commit or not.
 func TestATagOfAFolderHasNoCommit(t *testing.T) {
 	t.Parallel()
 	repo, snap := one(t)

@@ -93,7 +93,7 @@ func TestShapesTakeWhatTheyMay(t *testing.T) {
 	}
 }
 
-// TestAWalkIsMadeOnce asks again for what no tip leads to.
+// TestAWalkIsMadeOnce asks again for an unreachable commit.
 func TestAWalkIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	reads := 0

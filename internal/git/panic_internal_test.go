@@ -34,7 +34,7 @@ func harmed(t *testing.T) (*Repository, *panicked) {
 	return store.Repository("a.git", Options{ReachableOnly: true, Observer: observer}), observer
 }
 
-// expectPanic fails unless the error is damage by a panic that the observer was told of once.
+// expectPanic fails unless the error is damage by a panic, and the observer got it once.
 func expectPanic(t *testing.T, err error, observer *panicked) {
 	t.Helper()
 	var found *panics.Error

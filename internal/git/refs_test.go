@@ -266,7 +266,7 @@ func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
 	}
 }
 
-// A commit that only a ref which cannot be read leads to is not "not found".
+// The error for a commit that only an unreadable ref reaches is not "not found".
 func TestWhatADamagedRefMayLeadToIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -338,6 +338,6 @@ func TestMissingObjectsOfAPartialCloneAreCalledThat(t *testing.T) {
 		t.Errorf("a blob: %v", err)
 	}
 	if _, err := s.Resolve(t.Context(), strings.Repeat("12", 20)); !errors.Is(err, git.ErrNotFound) {
-		t.Errorf("an id that nobody has: %v", err)
+		t.Errorf("an unknown id: %v", err)
 	}
 }

@@ -19,8 +19,8 @@ const (
 
 // commitLoosely does what git fast-import does for a small commit in a repository
 // whose objects are all loose, to the same ids and files, without a process. It is not ok where git
-// has to decide: paths that are in each other's way, odd modes, a branch that somebody
-// else has moved.
+// has to decide: paths that are in each other's way, odd modes, a branch that another program
+// has moved.
 func (r *Repo) commitLoosely(ref, message string, date int, files []File) (id string, ok bool) {
 	if !r.made || !areOrdinary(files) {
 		return "", false

@@ -33,8 +33,8 @@ func Crowd(t testing.TB, root string, count int) []string {
 	return names
 }
 
-// LinkTree copies folders, and gives their files one more name each. Nobody may write
-// into those afterwards.
+// LinkTree copies folders, and gives their files one more name each. The files must not be written
+// afterwards.
 func LinkTree(from, to string) error {
 	if err := os.MkdirAll(to, 0o750); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +64,7 @@ func At(t testing.TB, dir string) *Repo {
 
 // initialize makes what `git init --bare --template=` does, without a process of
 // which the tests would need thousands. HEAD comes last, which makes a repository
-// of the folder for who watches.
+// of the folder for programs that watch it.
 func initialize(dir string) error {
 	for _, folder := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
@@ -450,17 +451,43 @@ func Volume(usual, soak int) int {
 	return usual
 }
 
-// patience is when a test gives up waiting: for what never comes, not for what is slow.
-const patience = 30 * time.Second
+// patience bounds a wait that would never end. It asserts no speed: busy machines are slow.
+const patience = 2 * time.Minute
 
-// Await waits until a condition holds that no event tells of. It looks again and again, and
-// fails the test when it has waited in vain.
+// Wait calls check again and again until it returns nil, for a state that no event announces. It
+// returns the last error when its patience ends.
+func Wait(check func() error) error {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if err := check(); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// WaitForListener waits until a process in the background accepts connections at a TCP address.
+func WaitForListener(address string) error {
+	return Wait(func() error {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
+
+var errAwaited = errors.New("waited in vain")
+
+// Await waits until a condition holds, like [Wait], and fails the test otherwise.
 func Await(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
+	err := Wait(func() error {
+		if condition() {
+			return nil
 		}
+		return errAwaited
+	})
+	if err != nil {
+		t.Fatalf("%v: %s", err, what)
 	}
 }
 

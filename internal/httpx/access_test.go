@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,40 +12,24 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/access/rules"
-	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/cache"
-	"github.com/repomcp/repomcp/internal/git/history"
-	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
-	"github.com/repomcp/repomcp/internal/links"
-	"github.com/repomcp/repomcp/internal/mcp"
-	"github.com/repomcp/repomcp/internal/operate/statuspage"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/search"
-	"github.com/repomcp/repomcp/internal/tools"
-	"github.com/repomcp/repomcp/internal/tools/prompts"
-	"github.com/repomcp/repomcp/internal/watch"
 )
 
-// walled is a whole server with rules of who may read what: tools, links, a cache and
-// subscriptions. Requests say themselves who asks.
+// walled is a server with rules of what each principal may read. Requests say themselves which principal asks.
 type walled struct {
-	t             *testing.T
-	root, file    string
-	rules         *rules.Rules
-	catalogue     *repos.Catalogue
-	subscriptions *watch.Subscriptions
-	cache         *cache.Cache
-	url           string
-	client        *http.Client
+	*target
+	t     *testing.T
+	file  string
+	rules *rules.Rules
+	cache *cache.Cache
 }
 
 // headerPrincipal is the principal of a request, as JSON.
@@ -55,79 +37,34 @@ const headerPrincipal = "X-Test-Principal"
 
 func newWalled(t *testing.T, text string, build func(root string)) *walled {
 	t.Helper()
-	w := &walled{t: t, root: filepath.Join(t.TempDir(), "mirrors"), file: filepath.Join(t.TempDir(), "access.yaml")}
+	w := &walled{t: t, file: filepath.Join(t.TempDir(), "access.yaml"), cache: newCache(t, t.TempDir(), nil),
+		target: &target{root: filepath.Join(t.TempDir(), "mirrors")}}
 	build(w.root)
 	w.write(text)
 	var err error
 	if w.rules, err = filetest.Open(t, func() (*rules.Rules, error) { return rules.Load(w.file) }); err != nil {
 		t.Fatal(err)
 	}
-	if w.catalogue, err = repos.Open(w.root, repos.Options{Visible: w.rules.Visible}); err != nil {
-		t.Fatal(err)
-	}
-	engine, err := archive.NewEngine(archive.EngineOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		engine.Close()
-		if err := w.catalogue.Close(); err != nil {
-			t.Error(err)
-		}
+	w.serve(t, targetOptions{
+		tools: true, cache: w.cache, visible: w.rules.Visible, http: httpx.Options{Sockets: 1000},
+		links: func(publicURL string) resources.Linking {
+			linking := newLinks(t).linking(t)(publicURL)
+			linking.Relevant = w.rules.Relevant
+			return linking
+		},
 	})
-	w.cache = newCache(t, t.TempDir(), nil)
-	server := httptest.NewUnstartedServer(nil)
-	w.url = "http://" + server.Listener.Addr().(*net.TCPAddr).String()
-	found := resources.New(resources.Options{Catalogue: w.catalogue, Engine: engine, Cache: w.cache,
-		Links: w.linking()})
-	w.subscriptions = watch.New(watch.Options{Catalogue: w.catalogue, Total: 100_000})
-	messages := mcp.New(mcp.Options{
-		Catalogue: w.catalogue, Resources: found, Subscriptions: w.subscriptions, Version: "test",
-		Unknown: tools.Unknown,
-	})
-	for _, prompt := range prompts.All() {
-		messages.AddPrompt(prompt.Prompt, prompt.Write)
-	}
-	for _, tool := range tools.New(tools.Options{
-		Catalogue: w.catalogue, Resources: found, Facts: history.NewFacts(1 << 20),
-		Searcher: search.New(w.catalogue, engine.Scheduler(), search.Options{}),
-	}) {
-		messages.AddTool(tool.Tool, tool.Handler)
-	}
-	handler := httpx.New(httpx.Options{
-		MCP: messages, Resources: found, Sockets: 1000,
-		Page: statuspage.New(statuspage.Options{Catalogue: w.catalogue}),
-	}).Handler()
-	server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var p access.Principal
-		_ = json.Unmarshal([]byte(r.Header.Get(headerPrincipal)), &p) // without one it is anybody
-		handler.ServeHTTP(rw, r.WithContext(access.WithPrincipal(r.Context(), p)))
-	})
-	server.Start()
-	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}}
+		_ = json.Unmarshal([]byte(r.Header.Get(headerPrincipal)), &p) // without one there is no principal
+		w.server.Handler().ServeHTTP(rw, r.WithContext(access.WithPrincipal(r.Context(), p)))
+	}))
+	w.url, w.client = server.URL, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	t.Cleanup(func() {
 		w.client.CloseIdleConnections()
 		server.CloseClientConnections()
 		server.Close()
 	})
 	return w
-}
-
-func (w *walled) linking() resources.Linking {
-	keys, err := links.RandomKeyring()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	base, err := links.ParseBase(w.url)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	c := &clock{}
-	authority, err := links.New(links.Options{Keys: keys, Base: base, Nonces: links.NewMemory(c.now), Now: c.now})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return resources.Linking{Authority: authority, Base: base, Relevant: w.rules.Relevant}
 }
 
 // write puts another text of rules in the place of the file.
@@ -265,21 +202,6 @@ func encode(object map[string]any) string {
 // tool calls a tool.
 func (v *visitor) tool(name string, arguments map[string]any) answer {
 	return v.message(modernVersion, "tools/call", map[string]any{"name": name, "arguments": arguments})
-}
-
-// deleteRepository takes a repository away, and waits until that is noticed.
-func deleteRepository(repo *gittest.Repo, w *walled) error {
-	if err := os.RemoveAll(repo.Dir); err != nil {
-		return err
-	}
-	name := strings.TrimSuffix(filepath.Base(repo.Dir), ".git")
-	for end := time.Now().Add(hang); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		_, _ = w.catalogue.Get("none") // has it looked for
-		if _, err := w.catalogue.Known(name); err != nil {
-			return nil
-		}
-	}
-	return errors.New("the server does not notice that a repository is gone")
 }
 
 // connect opens a WebSocket connection that has been initialized.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
@@ -160,23 +161,16 @@ func TestRefusalDoesNotWaitForABodyThatNeverComes(t *testing.T) {
 // awaitEventStream returns once the session can open an event stream.
 func (s *target) awaitEventStream(t *testing.T) {
 	t.Helper()
-	deadline := time.Now().Add(hang)
-	for {
+	gittest.Await(t, "an event stream can be opened again", func() bool {
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		response, err := s.open(ctx, s.getCall(s.sessions[sessionVersion]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		cancel()
 		_ = response.Body.Close()
-		if response.StatusCode == http.StatusOK {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("an event stream cannot be opened again: %s", response.Status)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return response.StatusCode == http.StatusOK
+	})
 }
 
 func TestOtherMediaTypesAreRefused(t *testing.T) {

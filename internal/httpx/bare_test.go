@@ -246,7 +246,7 @@ func TestRFCClientCallsTools(t *testing.T) {
 // The RFC's size is a number. What has none before its bytes comes as base64, or not at all.
 func TestRFCClientGetsNoUnknownSize(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	s := serve(t, "repo", "small")
 	s.repo("repo").Commit("main", gittest.Regular("a", gittest.Noise(5<<20)))
 	s.repo("small").Commit("main", gittest.Regular("a", "1"))
 	for _, version := range eras {

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -64,51 +60,6 @@ func wantWhole(t *testing.T, path string, a answer) {
 	}
 }
 
-func TestSecondDownloadComesFromTheCache(t *testing.T) {
-	t.Parallel()
-	c := newCache(t, t.TempDir(), nil)
-	s := mirrors(t, targetOptions{cache: c})
-	without := &target{root: s.root, sessions: map[string]string{}}
-	without.serve(t, targetOptions{})
-	formats := archive.Formats()
-	bodies := make(map[string][]byte)
-	for i, format := range formats {
-		path := "/archive/team/app/main." + string(format) + "?prefix=p/"
-		first := s.good200(t, path)
-		bodies[path] = first.body
-		if want := without.good200(t, path); !bytes.Equal(first.body, want.body) ||
-			want.header.Get("ETag") != first.header.Get("ETag") {
-			t.Errorf("%s: other bytes than without a cache", path)
-		}
-		settle(t, c, int64(i+1))
-	}
-	builds := c.Stats().Builds
-	if builds != int64(len(formats)) {
-		t.Fatalf("%d builds of %d archives", builds, len(formats))
-	}
-	// A server that remembers nothing, as after a restart.
-	again := &target{root: s.root, sessions: map[string]string{}}
-	again.serve(t, targetOptions{cache: c})
-	for path, body := range bodies {
-		head := again.fetch(t, http.MethodHead, path)
-		second := again.good200(t, path)
-		if !bytes.Equal(second.body, body) || head.header.Get("Content-Length") != strconv.Itoa(len(body)) {
-			t.Errorf("%s: %d bytes of %d, HEAD says %v", path, len(second.body), len(body), head.header)
-		}
-		wantWhole(t, path, second)
-		if a := again.get(t, path, "If-None-Match: "+second.header.Get("ETag")); a.status != http.StatusNotModified {
-			t.Errorf("%s: %v", path, a)
-		}
-		if a := again.get(t, path, `If-Match: "other"`); a.status != http.StatusPreconditionFailed {
-			t.Errorf("%s: %v", path, a)
-		}
-	}
-	if stats := c.Stats(); stats.Builds != builds || stats.Hits < int64(len(bodies)) || stats.DiskFaults+stats.Failures+
-		stats.Lost != 0 {
-		t.Errorf("%+v", stats)
-	}
-}
-
 func TestConditionsAndHeadBuildNothing(t *testing.T) {
 	t.Parallel()
 	c := newCache(t, t.TempDir(), nil)
@@ -129,162 +80,6 @@ func TestConditionsAndHeadBuildNothing(t *testing.T) {
 	}
 	if stats := c.Stats(); stats.Builds != 0 || stats.Entries != 0 {
 		t.Errorf("%+v", stats)
-	}
-}
-
-func TestRangesOfTheCacheAreThoseOfTheArchive(t *testing.T) {
-	t.Parallel()
-	c := newCache(t, t.TempDir(), nil)
-	s := mirrors(t, targetOptions{cache: c})
-	cases, kept := 0, int64(0)
-	for _, format := range []string{"tar", "tar.gz", "zip"} {
-		path := "/archive/team/app/main." + format
-		whole := s.good200(t, path)
-		kept++
-		settle(t, c, kept)
-		size := len(whole.body)
-		for _, at := range [][2]int{{0, 1}, {0, size}, {1, size - 1}, {131071, 2}, {131072, 131072},
-			{size / 3, size / 3}, {size - 1, 1}, {size - 7, 7}} {
-			a := s.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", at[0], at[0]+at[1]-1), "If-Range: "+
-				whole.header.Get("ETag"))
-			if a.status != http.StatusPartialContent || !bytes.Equal(a.body, whole.body[at[0]:at[0]+at[1]]) {
-				t.Errorf("%s %v: %v", path, at, a)
-			}
-			cases++
-		}
-		if a := s.get(t, path,
-			fmt.Sprintf("Range: bytes=%d-", size)); a.status != http.StatusRequestedRangeNotSatisfiable {
-			t.Errorf("%s: %v", path, a)
-		}
-	}
-	if stats := c.Stats(); cases < 20 || stats.Builds != kept || stats.Hits < int64(cases) {
-		t.Errorf("%d cases, %+v", cases, stats)
-	}
-}
-
-func TestManyDownloadsBuildOnce(t *testing.T) {
-	t.Parallel()
-	const clients = 50
-	c := newCache(t, t.TempDir(), nil)
-	s := mirrors(t, targetOptions{cache: c})
-	bodies := make([]answer, clients)
-	var all sync.WaitGroup
-	for i := range clients {
-		all.Go(func() {
-			if i%2 == 0 {
-				bodies[i] = s.get(t, "/archive/team/app/main.tar.zst")
-				return
-			}
-			call := s.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/" + s.commit +
-				".tar.zst"})
-			call.header.Set("Accept", "*/*")
-			bodies[i] = s.do(t, call)
-		})
-	}
-	all.Wait()
-	for i, a := range bodies {
-		if a.status != http.StatusOK || a.err != nil || len(a.body) == 0 || !bytes.Equal(a.body, bodies[0].body) {
-			t.Errorf("client %d: %v", i, a)
-		}
-	}
-	if stats := c.Stats(); stats.Builds != 1 {
-		t.Errorf("%+v", stats)
-	}
-}
-
-func TestAlteredCacheGivesNoWrongByte(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	c := newCache(t, dir, nil)
-	s := mirrors(t, targetOptions{cache: c})
-	path := "/archive/team/app/main.tar"
-	want := s.good200(t, path).body
-	settle(t, c, 1)
-	cases := 0
-	for at := 1; at < len(want); at += 40_000 {
-		cases++
-		files, err := filepath.Glob(filepath.Join(dir, "*"))
-		if err != nil || len(files) != 1 {
-			t.Fatal(files, err)
-		}
-		raw, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw[at] ^= 1
-		if err := os.WriteFile(files[0], raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if a := s.get(t, path); a.status != http.StatusOK || a.err != nil || !bytes.Equal(a.body, want) {
-			t.Errorf("byte %d: %v", at, a)
-		}
-		settle(t, c, 1)
-	}
-	if stats := c.Stats(); cases < 5 || stats.Damaged != int64(cases) || stats.Builds != int64(cases+1) {
-		t.Errorf("%d cases, %+v", cases, stats)
-	}
-}
-
-func TestWeakArchivesAreNotKept(t *testing.T) {
-	t.Parallel()
-	c := newCache(t, t.TempDir(), nil)
-	s := newTarget(t, targetOptions{cache: c, build: func(root string) {
-		repo := gittest.At(t, filepath.Join(root, "repo.git"))
-		repo.Commit("main", gittest.Regular(".gitattributes", "v export-subst"), gittest.Regular("v", "$Format:%d$"))
-	}})
-	for range 2 {
-		if a := s.good200(t, "/archive/repo/main.tar"); !strings.HasPrefix(a.header.Get("ETag"), "W/") {
-			t.Fatal(a.header)
-		}
-	}
-	if stats := c.Stats(); stats.Builds+stats.Hits+stats.Entries != 0 {
-		t.Errorf("%+v", stats)
-	}
-}
-
-// That an archive is kept gives nobody access to it.
-func TestCacheGivesNoAccess(t *testing.T) {
-	t.Parallel()
-	c := newCache(t, t.TempDir(), nil)
-	s := mirrors(t, targetOptions{cache: c})
-	secret := s.app.Commit("secret", gittest.Regular("password", gittest.Noise(100_000)))
-	path := "/archive/team/app/" + secret + ".tar"
-	size := int64(len(s.good200(t, path).body))
-	settle(t, c, 1)
-	for name, limits := range map[string]archive.Limits{"file": {BlobBytes: 1000}, "bytes": {Bytes: 50_000}} {
-		narrow := &target{root: s.root, sessions: map[string]string{}}
-		narrow.serve(t, targetOptions{cache: c, limits: limits})
-		if a := narrow.get(t, path); a.status != http.StatusForbidden {
-			t.Errorf("limit of %s: %v", name, a)
-		}
-	}
-	// This one is only met while the archive is written.
-	narrow := &target{root: s.root, sessions: map[string]string{}}
-	narrow.serve(t, targetOptions{cache: c, limits: archive.Limits{Bytes: size - 1}})
-	if a := narrow.get(t, path); a.status == http.StatusOK && a.err == nil {
-		t.Errorf("limit of one byte less: %v", a)
-	}
-	s.app.Git("update-ref", "-d", "refs/heads/secret")
-	later := &target{root: s.root, sessions: map[string]string{}}
-	later.serve(t, targetOptions{cache: c})
-	for _, header := range []string{"Accept: */*", "Range: bytes=0-9"} {
-		if a := later.get(t, path, header); a.status != http.StatusNotFound {
-			t.Errorf("unreachable, %s: %v", header, a)
-		}
-	}
-}
-
-func TestClosedCacheIsBusy(t *testing.T) {
-	t.Parallel()
-	c := newCache(t, t.TempDir(), nil)
-	s := mirrors(t, targetOptions{cache: c})
-	c.Close()
-	a := s.get(t, "/archive/team/app/main.tar.gz")
-	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
-		t.Error(a)
-	}
-	if a := s.get(t, "/raw/team/app/main/README.md"); a.status != http.StatusOK {
-		t.Error(a)
 	}
 }
 

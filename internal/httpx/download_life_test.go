@@ -24,8 +24,7 @@ import (
 
 func TestAbortedDownloadHasNoDigestAndCanBeResumed(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/archive/repo/main.tar.gz", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -55,8 +54,7 @@ func TestAbortedDownloadHasNoDigestAndCanBeResumed(t *testing.T) {
 func TestDamageMidDownloadIsNeverACleanEnd(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	repo := s.bulky()
+	s, repo := serveCopy(t, bulky)
 	id := repo.Git("rev-parse", "main:z")
 	if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
 		t.Fatal(err)
@@ -167,17 +165,19 @@ func TestDigestFollowsAStream(t *testing.T) {
 func TestShutdownLetsDownloadsFinish(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	repo := s.bulky()
+	s, repo := serveCopy(t, bulky)
 	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response, err := s.client.Get(s.url + "/archive/repo/main.tar.gz")
+	plain, err := s.client.Get(s.url + "/archive/repo/main.tar.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := begin(t, response)
+	stream := s.archive()
+	heads := [][]byte{begin(t, plain), begin(t, stream)}
 	ended := make(chan error, 1)
-	go func() { ended <- s.http.Config.Shutdown(t.Context()) }()
-	whole(t, head, response.Body, want)
+	go func() { ended <- s.server.Shutdown(t.Context()) }()
+	for i, response := range []*http.Response{plain, stream} {
+		gittest.DiffTar(t, tarOf(t, io.MultiReader(bytes.NewReader(heads[i]), response.Body)), want)
+	}
 	if err := <-ended; err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
@@ -206,8 +206,7 @@ func TestDownloadThatNobodyReadsIsDropped(t *testing.T) {
 
 func TestClientGoneWhileItsRangeIsCountedStopsTheWork(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	ctx, cancel := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/archive/repo/main.tar.gz", nil)
 	if err != nil {

@@ -3,7 +3,6 @@ package httpx_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -163,38 +161,6 @@ func TestIfRangeOfDownloads(t *testing.T) {
 	}
 }
 
-// A download that broke anywhere goes on at any server: the second one has
-// never written the archive.
-func TestResumedDownloadsAreWhole(t *testing.T) {
-	t.Parallel()
-	s := mirrors(t, targetOptions{})
-	random := rand.New(rand.NewPCG(1, 2))
-	cases := 0
-	for round := range 3 {
-		replica := &target{root: s.root}
-		replica.serve(t, targetOptions{})
-		for _, path := range []string{"/raw/team/app/main/noise.bin", "/archive/team/app/main.tar",
-			"/archive/team/app/main.tar.gz", "/archive/team/app/main.tar.gz?prefix=p/"} {
-			first := s.get(t, path)
-			if first.status != http.StatusOK || first.err != nil {
-				t.Fatal(first)
-			}
-			for range 10 {
-				cases++
-				cut := 1 + random.IntN(len(first.body)-1)
-				rest := replica.get(t, path, fmt.Sprintf("Range: bytes=%d-", cut), "If-Range: "+
-					first.header.Get("Etag"))
-				if rest.status != http.StatusPartialContent || rest.err != nil ||
-					!bytes.Equal(append(first.body[:cut:cut], rest.body...), first.body) {
-					t.Errorf("round %d, %s from %d: %d, %d bytes of %d, %v", round, path, cut, rest.status,
-						len(rest.body), len(first.body), rest.err)
-				}
-			}
-		}
-	}
-	t.Logf("%d cases", cases)
-}
-
 // Downloads by the programs that people use, cut off and resumed.
 func TestCurlAndWgetResume(t *testing.T) {
 	gittest.Long(t)
@@ -225,32 +191,6 @@ func TestCurlAndWgetResume(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// Some clients load several parts at the same time.
-func TestPartsSideBySide(t *testing.T) {
-	t.Parallel()
-	s := mirrors(t, targetOptions{})
-	replica := &target{root: s.root}
-	replica.serve(t, targetOptions{})
-	const path, parts = "/archive/team/app/main.tar.gz", 16
-	want := s.get(t, path).body
-	size := (len(want) + parts - 1) / parts
-	got := make([][]byte, parts)
-	var all sync.WaitGroup
-	for i := range parts {
-		all.Go(func() {
-			a := replica.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", i*size, (i+1)*size-1))
-			if a.status != http.StatusPartialContent {
-				t.Errorf("part %d: %v", i, a)
-			}
-			got[i] = a.body
-		})
-	}
-	all.Wait()
-	if !bytes.Equal(bytes.Join(got, nil), want) {
-		t.Error("the parts are not the whole")
 	}
 }
 

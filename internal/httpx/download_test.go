@@ -108,72 +108,51 @@ func mirrors(t *testing.T, options targetOptions) *tricky {
 func TestPlainArchiveIsTheArchiveOfGit(t *testing.T) {
 	t.Parallel()
 	s := mirrors(t, targetOptions{})
-	cases := 0
+	options := map[string][]byte{
+		"": s.app.Archive("--format=tar", s.commit), "?prefix=p%2F": s.app.Archive("--format=tar", "--prefix=p/", s.commit),
+	}
 	for _, ref := range []string{"HEAD", "main", "v1.0", "rel/v1.0", "rel%2Fv1.0", "rel%2fv1%2E0", "refs/heads/main",
-		"refs%2Fheads%2Fmain", "refs/tags/v1.0", "refs/changes/1", "100%25", s.commit, s.commit[:10], s.commit[:4] +
-			s.commit[4:12]} {
-		for _, repo := range []string{"team/app", "team%2Fapp", "team%2fa%70p"} {
-			for _, options := range []string{"", "?prefix=p/", "?prefix=p%2F"} {
-				cases++
-				arguments := []string{"--format=tar", s.commit}
-				if options != "" {
-					arguments = append(arguments, "--prefix=p/")
-				}
-				path := "/archive/" + repo + "/" + ref + ".tar" + options
+		"refs%2Fheads%2Fmain", "refs/tags/v1.0", "refs/changes/1", "100%25", s.commit, s.commit[:10]} {
+		for query, want := range options {
+			for _, repo := range []string{"team/app", "team%2Fapp", "team%2fa%70p"} {
+				path := "/archive/" + repo + "/" + ref + ".tar" + query
 				a := s.get(t, path)
-				if a.status != http.StatusOK || a.err != nil || !bytes.Equal(a.body, s.app.Archive(arguments...)) {
+				if a.status != http.StatusOK || a.err != nil || !bytes.Equal(a.body, want) {
 					t.Errorf("%s: %v", path, a)
 				}
-				if want := "repo://team/app/archive/" + s.commit +
-					".tar"; !strings.HasPrefix(a.header.Get("Mcp-Resource-Uri"), want) {
-					t.Errorf("%s is %s", path, a.header.Get("Mcp-Resource-Uri"))
+				uri := "repo://team/app/archive/" + s.commit + ".tar"
+				if got := a.header.Get("Mcp-Resource-Uri"); !strings.HasPrefix(got, uri) {
+					t.Errorf("%s is %s, want %s", path, got, uri)
 				}
 			}
 		}
 	}
-	for _, format := range []string{"tar.gz", "tgz"} {
-		cases++
-		a := s.get(t, "/archive/team/app/feature/x."+format)
-		if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/gzip" {
-			t.Fatalf("%s: %v", format, a)
-		}
-		gittest.DiffTar(t, tarOf(t, bytes.NewReader(a.body)),
-			gittest.ReadTar(t, bytes.NewReader(s.app.Archive("--format=tar", "feature/x"))))
+	a := s.get(t, "/archive/team/app/feature/x.tgz")
+	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/gzip" {
+		t.Fatal(a)
 	}
-	if cases < 100 {
-		t.Errorf("only %d cases", cases)
-	}
-	t.Logf("%d cases", cases)
+	gittest.DiffTar(t, tarOf(t, bytes.NewReader(a.body)),
+		gittest.ReadTar(t, bytes.NewReader(s.app.Archive("--format=tar", "feature/x"))))
 }
 
-func TestRawFiles(t *testing.T) {
+// TestRawFilesAreNoPages asks for files of all types. A browser would run some of them.
+func TestRawFilesAreNoPages(t *testing.T) {
 	t.Parallel()
 	s := mirrors(t, targetOptions{})
 	for path, want := range map[string]struct{ body, kind, real string }{
-		"main/README.md":                  {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
-		"HEAD/README.md":                  {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
-		"refs/heads/main/README.md":       {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
-		"refs%2Fheads%2Fmain%2FREADME.md": {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
-		"refs/changes/1/README.md":        {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
-		"v1.0/README.md":                  {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
-		"refs/heads/v1.0/README.md":       {"# older\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
-		"rel/v1.0/run.sh":                 {"#!/bin/sh\n", "text/plain; charset=utf-8", ""},
-		"100%25/README.md":                {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
-		"feature/x/x/y":                   {"of feature\n", "text/plain; charset=utf-8", ""},
-		"feature%2Fx/x%2Fy":               {"of feature\n", "text/plain; charset=utf-8", ""},
-		s.commit + "/dir/a%20b%2541.txt":  {"spaces\n", "text/plain; charset=utf-8", ""},
-		s.commit[:12] + "/dir/%C3%BC":     {"umlaut\n", "text/plain; charset=utf-8", ""},
-		"main/dir/ü":                      {"umlaut\n", "text/plain; charset=utf-8", ""},
-		"main/dir/%23%3F":                 {"marks\n", "text/plain; charset=utf-8", ""},
-		"main/link":                       {"dir/ü", "text/plain; charset=utf-8", "inode/symlink"},
-		"main/page.html": {"<script>alert(1)</script>\n", "text/plain; charset=utf-8",
-			"text/html; charset=utf-8"},
+		"refs%2Fheads%2Fmain%2FREADME.md": {"# hello\n", typePlain, "text/markdown; charset=utf-8"},
+		"feature%2Fx/x%2Fy":               {"of feature\n", typePlain, ""},
+		s.commit + "/dir/a%20b%2541.txt":  {"spaces\n", typePlain, ""},
+		"main/dir/ü":                      {"umlaut\n", typePlain, ""},
+		"main/dir/%23%3F":                 {"marks\n", typePlain, ""},
+		"main/link":                       {"dir/ü", typePlain, "inode/symlink"},
+		"main/page.html":                  {"<script>alert(1)</script>\n", typePlain, "text/html; charset=utf-8"},
 		"main/image.svg": {"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
-			"text/plain; charset=utf-8", "image/svg+xml"},
-		"main/x.xhtml":   {"<html/>", "text/plain; charset=utf-8", "application/xhtml+xml"},
-		"main/data.json": {`{"a":1}`, "text/plain; charset=utf-8", "application/json"},
+			typePlain, "image/svg+xml"},
+		"main/x.xhtml":   {"<html/>", typePlain, "application/xhtml+xml"},
+		"main/data.json": {`{"a":1}`, typePlain, "application/json"},
 		"main/png.png":   {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png", ""},
-		"main/empty":     {"", "text/plain; charset=utf-8", ""},
+		"main/empty":     {"", typePlain, ""},
 		"main/noise.bin": {gittest.Noise(300_000), "application/octet-stream", ""},
 	} {
 		a := s.get(t, "/raw/team/app/"+path)
@@ -181,33 +160,13 @@ func TestRawFiles(t *testing.T) {
 			a.header.Get("Content-Length") != strconv.Itoa(len(want.body)) {
 			t.Errorf("%s: %v", path, a)
 		}
-		if a.header.Get("Content-Type") != want.kind || a.header.Get("Mcp-Resource-Type") != want.real {
-			t.Errorf("%s: type %q (%q), want %+.99v", path, a.header.Get("Content-Type"),
-				a.header.Get("Mcp-Resource-Type"), want)
-		}
-		if uri := a.header.Get("Mcp-Resource-Uri"); uri != "" {
-			again := s.do(t, s.call(modernVersion, methodStream, map[string]any{"uri": uri}))
-			if string(again.body) != want.body {
-				t.Errorf("%s has the URI %s, which is %v", path, uri, again)
-			}
+		if kind, real := a.header.Get("Content-Type"), a.header.Get("Mcp-Resource-Type"); kind != want.kind || real != want.real {
+			t.Errorf("%s: type %q (%q), want %q (%q)", path, kind, real, want.kind, want.real)
 		}
 	}
 }
 
-// The longest repository wins, although another one has a branch of that name.
-func TestLongestRepositoryWins(t *testing.T) {
-	t.Parallel()
-	s := mirrors(t, targetOptions{})
-	if a := s.get(t, "/raw/team/app/main/README.md"); string(a.body) != "# hello\n" {
-		t.Error(a)
-	}
-	if a := s.get(t, "/raw/team/refs/heads/app/main/f"); string(a.body) != "of team\n" {
-		t.Error(a)
-	}
-	if a := s.get(t, "/raw/team/app/main/f"); a.status != http.StatusNotFound {
-		t.Error(a)
-	}
-}
+const typePlain = "text/plain; charset=utf-8"
 
 func TestDownloadHeaders(t *testing.T) {
 	t.Parallel()
@@ -277,5 +236,26 @@ func TestPublicURLIsThatOfLinks(t *testing.T) {
 	if got := s.get(t, "/raw/team/app/main/README.md").header.Get("Link"); !strings.HasPrefix(got,
 		"<https://git.example/sub/raw/team/app/") {
 		t.Error(got)
+	}
+}
+
+func TestUnknownEncodingsAreInAHeader(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{links: newLinks(t).linking(t), build: func(root string) {
+		gittest.At(t, filepath.Join(root, "old.git")).Commit("main", gittest.Regular("a", "\u4e2d"), gittest.Regular("b", "x"),
+			gittest.Regular(".gitattributes", "a working-tree-encoding=EUC-TW\nb working-tree-encoding=no,such\n"))
+	}})
+	for query, want := range map[string]string{"": "EUC-TW, no%2Csuch", "?exclude=a&exclude=b": ""} {
+		path, uri := "/archive/old/main.tar.gz"+query, "repo://old/archive/main.tar.gz"+query
+		link := at(t, s.downloadURL(t, modernVersion, uri))
+		for name, a := range map[string]answer{
+			"GET": s.get(t, path), "HEAD": s.fetch(t, http.MethodHead, path), "range": s.get(t, path, "Range: bytes=1-9"),
+			"stream":         s.do(t, s.call(modernVersion, methodStream, map[string]any{"uri": uri})),
+			"HEAD of a link": s.fetch(t, http.MethodHead, link), "link": s.get(t, link),
+		} {
+			if got := a.header.Get("X-Repomcp-Unknown-Encodings"); got != want || a.failed() {
+				t.Errorf("%s of %s: %d, encodings %q, want %q", name, path, a.status, got, want)
+			}
+		}
 	}
 }

@@ -20,12 +20,11 @@ func asClose(err error, closed *websocket.CloseError) bool { return errors.As(er
 
 func TestResourcesComeInFrames(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	repo := pictures(s)
+	s, repo := serveCopy(t, pictured)
 	compared := 0
 	for _, version := range eras {
 		if version == modernVersion {
-			pictures(s) // other archives
+			repo.Commit("main", append(pictures(), gittest.Regular("other", "x"))...) // other archives
 		}
 		r := receive(t, s.url, version, supported)
 		for id, c := range []struct {
@@ -93,8 +92,7 @@ func TestResourcesComeInFrames(t *testing.T) {
 // Nobody gets frames who has not declared and asked for them.
 func TestFramesNeedBothSides(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	pictures(s)
+	s, _ := serveCopy(t, pictured)
 	read := map[string]any{"uri": "repo://repo/contents/dot.png", "transferMode": "binary"}
 	for name, capability := range map[string]any{
 		"undeclared": nil, "unsupported": map[string]any{"supported": false},
@@ -125,8 +123,7 @@ func TestFramesNeedBothSides(t *testing.T) {
 func TestStreamsTakeTurns(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	r := receive(t, s.url, modernVersion, supported)
 	r.ask(1, "repo://repo/contents/large")
 	r.ask(2, "repo://repo/contents/large")
@@ -167,8 +164,7 @@ func TestStreamsTakeTurns(t *testing.T) {
 func TestStalledStreamsHoldNobody(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	for _, version := range eras {
 		r := receive(t, s.url, version, supported)
 		r.grants = false
@@ -217,8 +213,7 @@ func TestStalledStreamsHoldNobody(t *testing.T) {
 func TestStreamsAreCancelled(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	for _, version := range eras {
 		r := receive(t, s.url, version, supported)
 		r.grants = false
@@ -257,8 +252,7 @@ func TestStreamsAreCancelled(t *testing.T) {
 func TestDamageInAStreamIsNoEnd(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	repo := s.bulky()
+	s, repo := serveCopy(t, bulky)
 	id := repo.Git("rev-parse", "main:z")
 	if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
 		t.Fatal(err)
@@ -288,8 +282,7 @@ func TestDamageInAStreamIsNoEnd(t *testing.T) {
 func TestStreamsHaveLimits(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	for _, version := range eras {
 		r := receive(t, s.url, version, map[string]any{"supported": true, "maxBinarySize": 100_000})
 		for id, uri := range []string{"repo://repo/contents/large", "repo://repo/archive/main.tar"} {

@@ -228,10 +228,10 @@ func (s *Server) refuseGit(c echo.Context, err error) error {
 	}
 }
 
-// gitHeaders sets the headers of gitprotocol-http(5), which forbid caching.
+// gitHeaders sets the headers of gitprotocol-http(5). Caching is off, as it wants.
 func gitHeaders(h http.Header, mimeType string) {
 	h.Set("Content-Type", mimeType)
-	h.Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
+	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Accel-Buffering", "no")
 }

@@ -1,7 +1,6 @@
 package httpx_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,43 +47,6 @@ func TestArchiveThatOutgrowsTheLimitIsVisiblyCut(t *testing.T) {
 		}
 		if a = s.do(t, s.limitedCall(modernVersion, "repo://hello/archive/main.tar.gz", limit, "")); a.code != -32004 {
 			t.Errorf("the second time beyond the limit %d: %v", limit, a)
-		}
-	}
-	t.Logf("%d cases", cases)
-}
-
-// The length of a tar is known from the trees, that of a tar.gz when it was
-// written once.
-func TestArchiveKnownToOutgrowTheLimitIsRefused(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{})
-	cases := 0
-	tar := s.do(t, s.limitedCall(modernVersion, "repo://hello/archive/HEAD.tar", 100, ""))
-	if tar.code != -32004 || tar.data["size"] == nil {
-		t.Errorf("a tar that was never written: %v", tar)
-	}
-	for _, uri := range []string{"repo://hello/archive/main.tar", "repo://hello/archive/main.tar.gz"} {
-		whole := s.do(t, s.call(sessionVersion, methodStream, map[string]any{"uri": uri}))
-		if whole.err != nil || whole.failed() {
-			t.Fatalf("%s: %v", uri, whole)
-		}
-		for _, limit := range []int{1, 100, len(whole.body) / 2, len(whole.body) - 1, len(whole.body), len(whole.body) +
-			1} {
-			session := s.initialize(t, sessionVersion, fmt.Sprintf(`{"resourceStreaming":{"maxStreamSize":%d}}`, limit))
-			for _, version := range eras {
-				cases++
-				a := s.do(t, s.limitedCall(version, uri, limit, session))
-				if limit >= len(whole.body) {
-					if a.err != nil || !bytes.Equal(a.body, whole.body) ||
-						a.header.Get("Content-Length") != strconv.Itoa(len(whole.body)) {
-						t.Errorf("%s %s within the limit %d: %d bytes, %v", version, uri, limit, len(a.body), a.err)
-					}
-					continue
-				}
-				if a.code != -32004 || a.data["size"] != float64(len(whole.body)) || a.data["limit"] != float64(limit) {
-					t.Errorf("%s %s beyond the limit %d: %v", version, uri, limit, a)
-				}
-			}
 		}
 	}
 	t.Logf("%d cases", cases)

@@ -2,85 +2,19 @@ package httpx_test
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/resources"
 )
-
-func TestResourcesHaveHTTPURLs(t *testing.T) {
-	t.Parallel()
-	l := newLinks(t)
-	s := newTarget(t, targetOptions{links: l.linking(t)})
-	for _, version := range []string{modernVersion, sessionVersion} {
-		a := s.do(t, s.call(version, "resources/list", nil))
-		var reply struct {
-			Result struct {
-				Resources []struct {
-					URI, HTTPURL, HTTPURLExpiresAt string
-					Streamable                     bool
-					Meta                           map[string]any `json:"_meta"`
-				} `json:"resources"`
-			} `json:"result"`
-		}
-		if err := json.Unmarshal(a.body, &reply); err != nil {
-			t.Fatal(err)
-		}
-		linked := 0
-		for _, r := range reply.Result.Resources {
-			if r.Streamable != (r.HTTPURL != "") || r.HTTPURL != "" &&
-				(r.Meta["io.github.repomcp/httpUrl"] != r.HTTPURL ||
-					r.Meta["io.github.repomcp/httpUrlExpiresAt"] != r.HTTPURLExpiresAt) {
-				t.Errorf("%s: %+v", r.URI, r)
-			}
-			if r.HTTPURL == "" {
-				continue
-			}
-			linked++
-			if _, err := time.Parse(time.RFC3339, r.HTTPURLExpiresAt); err != nil {
-				t.Error(err)
-			}
-			want := s.do(t,
-				&call{verb: http.MethodGet, path: "/archive/" +
-					strings.TrimPrefix(strings.Replace(r.URI, "/archive/", "/", 1), "repo://")})
-			for range 2 {
-				response, err := s.client.Get(r.HTTPURL)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := io.ReadAll(response.Body)
-				if err := response.Body.Close(); err != nil {
-					t.Error(err)
-				}
-				if err != nil || response.StatusCode != http.StatusOK || !bytes.Equal(got, want.body) {
-					t.Errorf("%s: %d, %d bytes, %v; want %v", r.URI, response.StatusCode, len(got), err, want)
-				}
-			}
-		}
-		if linked < 3 {
-			t.Errorf("%s: %d resources have an httpUrl", version, linked)
-		}
-		read := s.do(t, s.call(version, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}))
-		if !strings.Contains(string(read.body), `"io.github.repomcp/httpUrl":"`+s.url+"/dl/") {
-			t.Errorf("read: %v", read)
-		}
-	}
-	if a := newTarget(t, targetOptions{}).do(t, s.call(modernVersion, "resources/list", nil)); strings.Contains(
-		string(a.body), "httpUrl") {
-		t.Errorf("without a public URL: %v", a)
-	}
-}
 
 // A page of any site may follow a link that it has, as code in a sandbox does;
 // it is sent no cookies, and may do nothing else.
@@ -275,23 +209,5 @@ func TestLocalLinks(t *testing.T) {
 			string(a.body) != "hello\n" {
 			t.Errorf("%s over WebSocket: %v", version, a)
 		}
-	}
-}
-
-// What is too large to be read can be had by its link, which every client can
-// hand on.
-func TestTooLargeToReadHasALink(t *testing.T) {
-	t.Parallel()
-	content := gittest.Noise(5 << 20)
-	s := newTarget(t, targetOptions{links: newLinks(t).linking(t), build: func(root string) {
-		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", content))
-	}})
-	a := s.do(t, s.call(modernVersion, methodRead, map[string]any{"uri": "repo://repo/contents/large"}))
-	link, _ := a.data["httpUrl"].(string)
-	if a.reason != "too_large" || a.data["httpUrlExpiresAt"] == nil {
-		t.Fatal(a)
-	}
-	if got := s.get(t, strings.TrimPrefix(link, s.url)); got.status != http.StatusOK || string(got.body) != content {
-		t.Errorf("%v, %d bytes", got.status, len(got.body))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,14 +16,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
-	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/tools"
-	"github.com/repomcp/repomcp/internal/tools/prompts"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -50,81 +44,63 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// site is a running server over a root folder.
+// site is a server with tools, over mirrors that change while it runs.
 type site struct {
-	t    *testing.T
-	root string
-	url  string
-
-	catalogue *repos.Catalogue
-
-	mcp           *mcp.Server
-	subscriptions *watch.Subscriptions
-	server        *httpx.Server
-	http          *httptest.Server
-	client        *http.Client
-	log           *journal
+	*target
+	t       *testing.T
+	log     *journal
+	mirrors map[string]*gittest.Repo
 }
 
-// serve starts a server over an empty root.
-func serve(t *testing.T) *site {
+// serve starts a server over empty mirrors, of which there is "repo" unless others are named.
+func serve(t *testing.T, names ...string) *site {
 	t.Helper()
-	return serveWith(t, repos.Options{}, watch.Options{})
-}
-
-func serveWith(t *testing.T, options repos.Options, subscribing watch.Options) *site {
-	t.Helper()
-	root := t.TempDir()
-	catalogue, err := repos.Open(root, options)
-	if err != nil {
-		t.Fatal(err)
+	s := &site{target: &target{root: t.TempDir()}, t: t, log: &journal{}, mirrors: make(map[string]*gittest.Repo)}
+	if len(names) == 0 {
+		names = []string{"repo"}
 	}
-	engine, err := archive.NewEngine(archive.EngineOptions{})
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range names {
+		s.mirrors[name] = gittest.At(t, filepath.Join(s.root, name+".git"))
 	}
-	log := &journal{}
-	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	subscribing.Catalogue, subscribing.Logger = catalogue, logger
-	found, subscriptions := resources.New(resources.Options{Catalogue: catalogue, Engine: engine,
-		Logger: logger}), watch.New(subscribing)
-	messages := mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions,
-		Version: "test", Unknown: tools.Unknown, Logger: logger, Sessions: mcp.NewSessions(
-			[]byte(strings.Repeat("k", 32)))})
-	for _, prompt := range prompts.All() {
-		messages.AddPrompt(prompt.Prompt, prompt.Write)
-	}
-	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Resources: found}) {
-		messages.AddTool(tool.Tool, tool.Handler)
-	}
-	s := &site{t: t, root: root, catalogue: catalogue, mcp: messages, subscriptions: subscriptions,
-		server: httpx.New(httpx.Options{MCP: messages, Resources: found, Logger: logger}), log: log}
-	s.http = httptest.NewServer(s.server.Handler())
-	// A kept connection that is dialled for a request that was given up
-	// outlives its test.
-	s.url, s.client = s.http.URL, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	t.Cleanup(func() {
-		s.http.CloseClientConnections()
-		s.http.Close()
-		if err := s.server.Shutdown(t.Context()); err != nil && t.Context().Err() == nil {
-			t.Error(err)
-		}
-		engine.Close()
-		if err := catalogue.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s.start()
 	return s
 }
 
-// repo makes a repository and waits until the server has noticed it.
+// serveCopy starts a server over a copy of the mirror "repo".
+func serveCopy(t *testing.T, mirror *fixture[struct{}]) (s *site, repo *gittest.Repo) {
+	t.Helper()
+	s = &site{target: &target{root: t.TempDir()}, t: t, log: &journal{}}
+	mirror.copyTo(t, s.root)
+	repo = gittest.Existing(t, filepath.Join(s.root, "repo.git"))
+	s.mirrors = map[string]*gittest.Repo{"repo": repo}
+	s.start()
+	return s, repo
+}
+
+func (s *site) start() {
+	s.t.Helper()
+	s.serve(s.t, targetOptions{tools: true, http: httpx.Options{
+		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}})
+	// A kept connection that is dialled for a request that was given up outlives its test.
+	s.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+}
+
+// mirrorOf is a fixture of the mirror "repo" with some files.
+func mirrorOf(files func() []gittest.File) *fixture[struct{}] {
+	return &fixture[struct{}]{build: func(t *testing.T, root string) (none struct{}) {
+		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", files()...)
+		return none
+	}}
+}
+
+// repo is a mirror of the server.
 func (s *site) repo(name string) *gittest.Repo {
 	s.t.Helper()
-	repo := gittest.At(s.t, filepath.Join(s.root, name+".git"))
-	gittest.Await(s.t, "the server notices "+name, func() bool {
-		_, err := s.catalogue.Get(name)
-		return err == nil
-	})
+	repo, ok := s.mirrors[name]
+	if !ok {
+		s.t.Fatalf("the server has no mirror %s", name)
+	}
 	return repo
 }
 
@@ -169,12 +145,13 @@ func (s *site) post(header http.Header, message any) *http.Response {
 	return response
 }
 
-// watch keeps subscriptions going until stop is called.
-func (s *site) watch() (stop func()) {
-	ctx, cancel := context.WithCancel(s.t.Context())
+// follow keeps subscriptions going until stop is called.
+func follow(t *testing.T, subscriptions *watch.Subscriptions, catalogue *repos.Catalogue) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { s.subscriptions.Run(ctx) })
-	running.Go(func() { s.catalogue.Watch(ctx) })
+	running.Go(func() { subscriptions.Run(ctx) })
+	running.Go(func() { catalogue.Watch(ctx) })
 	return func() {
 		cancel()
 		running.Wait()

@@ -3,14 +3,11 @@ package httpx_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -132,8 +129,13 @@ func TestDownloadURLGivesTheBytesOnce(t *testing.T) {
 			}
 			link := at(t, result)
 			for range 2 {
-				if a := s.fetch(t, http.MethodHead, link, session); a.status != http.StatusOK {
-					t.Errorf("HEAD %s: %v", uri, a)
+				head := s.fetch(t, http.MethodHead, link, session)
+				if head.status != http.StatusOK {
+					t.Errorf("HEAD %s: %v", uri, head)
+				}
+				tag := head.header.Get("Etag")
+				if a := s.get(t, link, session, "If-None-Match: "+tag); a.status != http.StatusNotModified || tag == "" {
+					t.Errorf("%s, which the client has: %v", uri, a)
 				}
 			}
 			if a := s.get(t, link+"/README.md", session); a.status != http.StatusNotFound {
@@ -251,85 +253,5 @@ func TestSingleUseDownloadResumes(t *testing.T) {
 		if a := s.get(t, link, "Range: bytes=3-", "If-Range: "+tag); a.status != http.StatusGone {
 			t.Errorf("%s, long after: %v", uri, a)
 		}
-	}
-}
-
-func TestOneOfManyRedeems(t *testing.T) {
-	t.Parallel()
-	l := newLinks(t)
-	s := newTarget(t, targetOptions{links: l.linking(t)})
-	replica := &target{root: s.root}
-	replica.serve(t, targetOptions{links: l.linking(t)})
-	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
-	var won, gone atomic.Int32
-	var all sync.WaitGroup
-	for i := range 100 {
-		all.Go(func() {
-			server := []*target{s, replica}[i%2]
-			switch a := server.get(t, link); a.status {
-			case http.StatusOK:
-				won.Add(1)
-			case http.StatusNotFound:
-				gone.Add(1)
-			default:
-				t.Errorf("%v", a)
-			}
-		})
-	}
-	all.Wait()
-	if won.Load() != 1 || gone.Load() != 99 {
-		t.Errorf("%d downloads, %d refusals, want 1 and 99", won.Load(), gone.Load())
-	}
-}
-
-// lostNonces are those of a Redis that is away.
-type lostNonces struct{}
-
-func (lostNonces) Reserve(time.Time) (links.Place, error)                        { return links.Place{}, nil }
-func (lostNonces) Claim(context.Context, links.Claim) (bool, error)              { return false, errAway }
-func (lostNonces) Charge(context.Context, links.Claim, int) (sum int, err error) { return 0, errAway }
-func (lostNonces) Used(context.Context, links.Claim) (bool, error)               { return false, errAway }
-
-var errAway = errors.New("dial tcp 10.0.0.1:6379: goroutine of redis:secret@host")
-
-// Who cannot find out whether a link was used does not give the bytes, and says
-// that this will pass. What needs no record goes on.
-func TestRecordOfUsedLinksIsAway(t *testing.T) {
-	t.Parallel()
-	l := newLinks(t)
-	s := newTarget(t, targetOptions{links: l.linking(t)})
-	away := &target{root: s.root, sessions: map[string]string{}}
-	away.serve(t,
-		targetOptions{links: (&withLinks{keys: l.keys, nonces: lostNonces{}, clock: l.clock,
-			publicURL: l.publicURL}).linking(t)})
-	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
-	begun := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
-	part := s.get(t, begun, "Range: bytes=0-9")
-	for _, header := range []string{"Accept: */*", "Range: bytes=0-9"} {
-		a := away.get(t, link, header)
-		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" ||
-			strings.Contains(string(a.body), "secret") {
-			t.Errorf("%s: %v", header, a)
-		}
-	}
-	if a := away.get(t, begun, "Range: bytes=10-", "If-Range: "+
-		part.header.Get("ETag")); a.status != http.StatusServiceUnavailable {
-		t.Errorf("going on: %v", a)
-	}
-	if a := away.fetch(t, http.MethodHead, link); a.status != http.StatusServiceUnavailable {
-		t.Errorf("HEAD says something else than GET: %v", a)
-	}
-	many := &withLinks{keys: l.keys, clock: l.clock, nonces: l.nonces, publicURL: l.publicURL, manyUses: true}
-	lasting := &target{root: s.root, sessions: map[string]string{}}
-	lasting.serve(t, targetOptions{links: many.linking(t)})
-	for range 2 {
-		if a := away.get(t,
-			at(t,
-				lasting.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))); a.status != http.StatusOK {
-			t.Errorf("a link for many uses: %v", a)
-		}
-	}
-	if a := s.get(t, link); a.status != http.StatusOK {
-		t.Errorf("the link, once its record is there: %v", a)
 	}
 }

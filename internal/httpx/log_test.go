@@ -180,7 +180,7 @@ func TestLogSaysWhoAskedForWhat(t *testing.T) {
 // The line of a tool has the commit that it answered of.
 func TestLogHasTheCommitOfATool(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	s := serve(t, "hello")
 	head := s.repo("hello").Commit("main", gittest.Regular("f", "1\n"))
 	session := s.initialize()
 	text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": map[string]any{

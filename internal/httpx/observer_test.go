@@ -145,9 +145,7 @@ func TestObserversAreToldOfRefusals(t *testing.T) {
 func TestObserversAreToldOfMessagesAndBrokenStreams(t *testing.T) {
 	t.Parallel()
 	n := &notebook{streams: make(map[bool]int), ended: make(chan struct{}, 1000)}
-	s := newTarget(t, targetOptions{http: httpx.Options{Observer: n}, build: func(root string) {
-		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
-	}})
+	s := newTarget(t, targetOptions{http: httpx.Options{Observer: n}, build: copyBulky(t)})
 	dial(t, s.url).call(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://none"}))
 	response, err := s.open(t.Context(), s.call(modernVersion, methodStream, map[string]any{"uri": archiveURI}))
 	if err != nil {
@@ -175,13 +173,10 @@ func TestObserversAreToldOfMessagesAndBrokenStreams(t *testing.T) {
 // await waits for something to be written down.
 func (n *notebook) await(t *testing.T, what string, seen func() bool) {
 	t.Helper()
-	for end := time.Now().Add(hang); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		ok := false
-		if n.note(func() { ok = seen() }); ok {
-			return
-		}
-	}
-	t.Fatalf("%s was not told of: %+v", what, n)
+	gittest.Await(t, what+" is told of", func() (ok bool) {
+		n.note(func() { ok = seen() })
+		return ok
+	})
 }
 
 // The date of the last fetch is with every plain download, also with 304 and HEAD.

@@ -10,8 +10,9 @@ import (
 
 // A client over WebSocket names them when it connects.
 func TestAConnectionChoosesItsTools(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
-	conn, _, err := websocket.Dial(t.Context(), s.http.URL+"/ws",
+	conn, _, err := websocket.Dial(t.Context(), s.url+"/ws",
 		&websocket.DialOptions{HTTPHeader: http.Header{"X-Mcp-Tools": {"search_code"}}})
 	if err != nil {
 		t.Fatal(err)

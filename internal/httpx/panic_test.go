@@ -7,12 +7,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // fragileListener has connections that panic when they are written to once
@@ -42,8 +45,9 @@ func (c fragileConn) Write(p []byte) (int, error) {
 // TestPanicOfTheWebSocketPumpEndsItsConnection sends a notification that cannot
 // be written: its connection breaks, another one goes on.
 func TestPanicOfTheWebSocketPumpEndsItsConnection(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
-	defer s.watch()()
+	defer follow(t, s.subscriptions, s.catalogue)()
 	var broken atomic.Bool
 	fragile := httptest.NewUnstartedServer(s.server.Handler())
 	fragile.Listener = fragileListener{fragile.Listener, &broken}
@@ -52,7 +56,11 @@ func TestPanicOfTheWebSocketPumpEndsItsConnection(t *testing.T) {
 	other, client := dial(t, s.url), dial(t, fragile.URL)
 	client.initialize(sessionVersion)
 	broken.Store(true)
-	s.repo("new") // the list has changed
+	gittest.At(t, filepath.Join(s.root, "new.git"))
+	gittest.Await(t, "the list changes", func() bool {
+		_, err := s.catalogue.Get("new")
+		return err == nil
+	})
 	if status := client.closed(); status == websocket.StatusNormalClosure {
 		t.Errorf("the connection ended with status %v, as if all was well", status)
 	}

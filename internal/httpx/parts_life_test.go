@@ -27,8 +27,7 @@ import (
 func TestDamageInAPartIsNoEnd(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	s := serve(t)
-	repo := s.bulky()
+	s, repo := serveCopy(t, bulky)
 	id := repo.Git("rev-parse", "main:z")
 	if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
 		t.Fatal(err)
@@ -56,8 +55,7 @@ func TestDamageInAPartIsNoEnd(t *testing.T) {
 
 func TestClientGoneMidPartStopsTheWork(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	response := s.receiver(modernVersion, supported).read(archiveURI)
 	begin(t, response)
 	if err := response.Body.Close(); err != nil {
@@ -68,8 +66,7 @@ func TestClientGoneMidPartStopsTheWork(t *testing.T) {
 
 func TestCancelledPartIsAborted(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	s.bulky()
+	s, _ := serveCopy(t, bulky)
 	client, stranger := s.receiver(sessionVersion, supported), s.receiver(sessionVersion, supported)
 	response := client.read(archiveURI)
 	begin(t, response)
@@ -87,8 +84,7 @@ func TestCancelledPartIsAborted(t *testing.T) {
 
 func TestTheLogCountsTheBytesOfParts(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	pictures(s)
+	s, _ := serveCopy(t, pictured)
 	body := text(t, s.receiver(modernVersion, supported).read("repo://repo/contents/large"))
 	s.log.waitFor(t, fmt.Sprintf("outcome=done bytes=%d ", len(body)))
 	s.log.waitFor(t, "rpc=resources/read repository=repo")
@@ -99,9 +95,7 @@ func TestDrainLetsPartsFinish(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
 	for name, patience := range map[string]time.Duration{"in time": hang, "too late": 50 * time.Millisecond} {
-		s := newTarget(t, targetOptions{build: func(root string) {
-			gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
-		}})
+		s := newTarget(t, targetOptions{build: copyBulky(t)})
 		response := s.readBinary(t, "repo://repo/contents/large")
 		begin(t, response)
 		drain, cancel := context.WithTimeout(t.Context(), patience)
@@ -280,8 +274,7 @@ func TestPythonReadsParts(t *testing.T) {
 	if err != nil {
 		t.Skip("python3 is not installed")
 	}
-	s := serve(t)
-	repo := pictures(s)
+	s, repo := serveCopy(t, pictured)
 	client := s.receiver(sessionVersion, supported)
 	const program = `import email, email.policy, hashlib, json, sys
 raw = b"Content-Type: " + sys.argv[1].encode() + b"\r\n\r\n" + sys.stdin.buffer.read()

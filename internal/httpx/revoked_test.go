@@ -1,15 +1,10 @@
 package httpx_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -41,169 +36,12 @@ func room(t *testing.T) (w *walled, repo *gittest.Repo) {
 	return w, repo
 }
 
-func TestLinksEndWithTheRightOfTheirReader(t *testing.T) {
-	t.Parallel()
-	w, repo := room(t)
-	member, always := w.as("token:member", "room", "unknown to the rules"), w.as("token:always")
-	kinds := map[string]func(v *visitor) string{
-		"downloadUrl": func(v *visitor) string {
-			a := v.message(modernVersion, methodStream, map[string]any{
-				"link": true, "uri": "repo://room/archive/main.tar.gz",
-			})
-			return result(t, a)["downloadUrl"].(string)
-		},
-		"httpUrl": func(v *visitor) string {
-			a := v.message(modernVersion, methodRead, map[string]any{"uri": "repo://room/contents/a"})
-			return result(t, a)["contents"].([]any)[0].(map[string]any)["_meta"].(map[string]any)["io.github.repomcp/httpUrl"].(string)
-		},
-		"get_archive_link": func(v *visitor) string {
-			a := v.tool("get_archive_link", map[string]any{"repo": "room"})
-			return result(t, a)["structuredContent"].(map[string]any)["httpUrl"].(string)
-		},
-	}
-	links := map[string]map[*visitor][]string{}
-	redeem := func(kind string, v *visitor, number int) answer {
-		u, err := url.Parse(links[kind][v][number])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if kind != "downloadUrl" { // which is for its principal alone
-			v = &visitor{walled: w}
-		}
-		return v.get(u.Path)
-	}
-	for kind, mint := range kinds {
-		links[kind] = map[*visitor][]string{}
-		for _, v := range []*visitor{member, always} {
-			for range 4 {
-				links[kind][v] = append(links[kind][v], mint(v))
-			}
-			if a := redeem(kind, v, 0); a.status != http.StatusOK {
-				t.Errorf("%s of %s: %v", kind, v.principal.ID, a)
-			}
-		}
-	}
-	for kind := range kinds {
-		for _, secret := range []string{"token:member", "room"} {
-			if strings.Contains(links[kind][member][1], secret) {
-				t.Errorf("%s tells %s", kind, secret)
-			}
-		}
-	}
-	w.reload(noRoomRules)
-	withdrawn := map[string]answer{}
-	for kind := range kinds {
-		if a := redeem(kind, always, 1); a.status != http.StatusOK {
-			t.Errorf("%s of who keeps the right: %v", kind, a)
-		}
-		if withdrawn[kind] = redeem(kind, member, 1); withdrawn[kind].status != http.StatusNotFound {
-			t.Errorf("%s: %v", kind, withdrawn[kind])
-		}
-	}
-	w.reload(roomRules)
-	for kind := range kinds {
-		if a := redeem(kind, member, 1); a.status != http.StatusOK {
-			t.Errorf("%s with the right again: %v", kind, a)
-		}
-	}
-	// What is gone looks the same.
-	if err := deleteRepository(repo, w); err != nil {
-		t.Fatal(err)
-	}
-	for kind := range kinds {
-		if gone := redeem(kind, member, 2); gone.same() != withdrawn[kind].same() {
-			t.Errorf("%s:\nwithdrawn %s\ngone %s", kind, withdrawn[kind].same(), gone.same())
-		}
-	}
-}
-
-// result is that of a reply of MCP, which may be an event stream.
-func result(t *testing.T, a answer) map[string]any {
+// events is the event stream of the visitor's session, which watches a resource.
+func (v *visitor) events(t *testing.T, uri string) <-chan string {
 	t.Helper()
-	body := a.body
-	if _, data, ok := bytes.Cut(body, []byte("data: ")); ok {
-		body, _, _ = bytes.Cut(data, []byte("\n"))
-	}
-	var reply struct{ Result map[string]any }
-	if err := json.Unmarshal(body, &reply); err != nil || reply.Result == nil {
-		t.Fatalf("%v: %s", err, a.same())
-	}
-	return reply.Result
-}
-
-func TestSubscriptionsEndWithTheRight(t *testing.T) {
-	t.Parallel()
-	w, repo := room(t)
-	defer (&site{t: t, subscriptions: w.subscriptions, catalogue: w.catalogue}).watch()()
-	member, always := w.as("token:member", "room"), w.as("token:always")
-	const uri = "repo://room/refs/heads/main"
-	other := gittest.Existing(t, filepath.Join(w.root, "other.git"))
-
-	streams := map[string]<-chan string{
-		"listen": member.listen(t, uri, "repo://other"), "events": member.events(t, uri, "repo://other"),
-		"socket": member.over(t, uri, "repo://other"),
-	}
-	kept := always.listen(t, uri, "repo://other")
-	next := func(name string, events <-chan string, want string) {
-		t.Helper()
-		select {
-		case event := <-events:
-			if !strings.Contains(event, want) {
-				t.Errorf("%s: %s, want %s", name, event, want)
-			}
-		case <-time.After(hang):
-			t.Fatalf("%s: no %s", name, want)
-		}
-	}
-	repo.Commit("main", gittest.Regular("a", "2"))
-	for name, events := range streams {
-		next(name, events, uri)
-	}
-	next("kept", kept, uri)
-
-	w.reload(noRoomRules)
-	// As if it had been deleted: the list is another one, and the resource is gone.
-	for name, events := range streams {
-		next(name, events, "list_changed")
-		next(name, events, uri)
-	}
-	for i := range 3 {
-		repo.Commit("main", gittest.Regular("a", fmt.Sprint("after ", i)))
-		next("kept", kept, uri)
-		other.Commit("main", gittest.Regular("a", fmt.Sprint("after ", i)))
-		next("kept", kept, "repo://other")
-		for name, events := range streams {
-			next(name, events, "repo://other") // and nothing of the room before it
-		}
-	}
-	// What comes into being where they may not look is told to nobody else.
-	gittest.At(t, filepath.Join(w.root, "new.git")).Commit("main", gittest.Regular("a", "1"))
-	for end := time.Now().Add(hang); ; time.Sleep(20 * time.Millisecond) {
-		_, err := w.catalogue.Get("new") // the root is not looked through for each that is missed
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
-	next("kept", kept, "list_changed")
-	for _, events := range streams {
-		nothingWithin(t, events, 100*time.Millisecond)
-	}
-	w.reload(roomRules)
-	for name, events := range streams {
-		next(name, events, "list_changed")
-		next(name, events, uri)
-	}
-	nothingWithin(t, kept, 0)
-}
-
-// events is the event stream of the visitor's session, which watches resources.
-func (v *visitor) events(t *testing.T, uris ...string) <-chan string {
-	t.Helper()
-	for _, uri := range uris {
-		result(t, v.message(sessionVersion, "resources/subscribe", map[string]any{"uri": uri}))
+	if a := v.message(sessionVersion, "resources/subscribe", map[string]any{"uri": uri}); !strings.Contains(string(a.body),
+		`"result"`) {
+		t.Fatal(a)
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.url+"/mcp", nil)
 	if err != nil {
@@ -213,34 +51,18 @@ func (v *visitor) events(t *testing.T, uris ...string) <-chan string {
 		"Accept": {"text/event-stream"}, "Mcp-Protocol-Version": {sessionVersion}, "Mcp-Session-Id": {v.session},
 		headerPrincipal: {v.who()},
 	}
-	return v.stream(t, request)
-}
-
-// over has a WebSocket connection tell of resources.
-func (v *visitor) over(t *testing.T, uris ...string) <-chan string {
-	t.Helper()
-	s := v.connect()
-	for i, uri := range uris {
-		s.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":%q}}`, i+1, uri))
+	response, err := v.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
 	}
-	messages := make(chan string, 100)
-	go func() {
-		defer close(messages)
-		for {
-			_, message, err := s.conn.Read(t.Context())
-			if err != nil {
-				return
-			}
-			messages <- string(message)
-		}
-	}()
-	return messages
+	t.Cleanup(func() { _ = response.Body.Close() }) // ends the stream
+	return events(response)
 }
 
 func TestASessionOfAnotherPrincipalTellsNothing(t *testing.T) {
 	t.Parallel()
 	w, repo := room(t)
-	defer (&site{t: t, subscriptions: w.subscriptions, catalogue: w.catalogue}).watch()()
+	defer follow(t, w.subscriptions, w.catalogue)()
 	member := w.as("token:member", "room")
 	const uri = "repo://room/refs/heads/main"
 	told := member.events(t, uri)
@@ -293,49 +115,5 @@ func TestAWithdrawnRightEndsWhatIsKept(t *testing.T) {
 	}
 	if a := always.get("/archive/room/main.tar.gz"); a.status != http.StatusOK {
 		t.Errorf("who keeps the right: %v", a)
-	}
-}
-
-func TestForbiddenSubmodulesAreThoseThatAreAbsent(t *testing.T) {
-	t.Parallel()
-	commit := ""
-	w := newWalled(t,
-		"rules:\n- anybody: true\n  repositories: [open/*]\n- principals: [insider]\n  repositories: ['**']\n", func(
-			root string) {
-			commit = gittest.At(t, filepath.Join(root, hiddenName+".git")).Commit("main",
-				gittest.Regular("file", "secret\n"))
-			for project, lib := range map[string]string{"with": hiddenName, "lack": absentName} {
-				gittest.At(t, filepath.Join(root, "open", project+".git")).Commit(
-					"main", gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = ../../"+lib+".git\n"),
-					gittest.Gitlink("lib", commit),
-				)
-			}
-		})
-	outside, inside := w.as("outsider"), w.as("insider")
-	for _, format := range []string{"tar", "zip", "tar.gz", "manifest.json"} {
-		path := "/archive/open/with/main." + format + "?submodules=content"
-		whole := inside.get(path)
-		for round := range 2 { // the insider's bytes are remembered by then
-			with, lack := outside.get(path), outside.get("/archive/open/lack/main."+format+"?submodules=content")
-			if with.status != http.StatusOK || with.status != lack.status {
-				t.Errorf("%s, round %d: %v, %v", format, round, with, lack)
-			}
-			// The URL in .gitmodules differs, and with it that file's and the commit's ids.
-			if format == "tar" && len(with.body) != len(lack.body) || bytes.Contains(with.body, []byte("secret")) ||
-				bytes.Contains(with.body, []byte("lib/file")) {
-				t.Errorf("%s, round %d: %d bytes, absent %d: %.300q", format, round, len(with.body), len(lack.body),
-					with.body)
-			}
-			if a, b := with.header.Get("ETag"), whole.header.Get("ETag"); a == b || !strings.HasPrefix(a, "W/") {
-				t.Errorf("%s: the ETag %s is that of who may read all: %s", format, a, b)
-			}
-			again := outside.ask(http.MethodGet, path, http.Header{"If-None-Match": {whole.header.Get("ETag")}}, nil)
-			if again.status != http.StatusOK || !bytes.Equal(again.body, with.body) {
-				t.Errorf("%s: with the insider's ETag: %v", format, again)
-			}
-			if bytes.Equal(whole.body, with.body) {
-				t.Errorf("%s: the insider gets no more", format)
-			}
-		}
 	}
 }

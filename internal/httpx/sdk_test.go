@@ -14,7 +14,8 @@ import (
 // TestOfficialClientReadsEverything connects the go-sdk, an implementation that
 // shares no code with this server's.
 func TestOfficialClientReadsEverything(t *testing.T) {
-	s := serve(t)
+	t.Parallel()
+	s := serve(t, "group/hello")
 	repo := s.repo("group/hello")
 	repo.Commit("main", gittest.Regular("README.md", "# Hello\n"), gittest.Regular("data.bin", "\x00\x01\xff"),
 		gittest.Regular("src/main.go", "package main\n"))

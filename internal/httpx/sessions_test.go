@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // cancelling posts a notification, which has to be accepted.
@@ -29,8 +26,8 @@ func (s *site) cancelling(header http.Header, id any) {
 }
 
 func TestCancelledStreamIsAborted(t *testing.T) {
-	s := serve(t)
-	s.bulky()
+	t.Parallel()
+	s, _ := serveCopy(t, bulky)
 	session, stranger := s.initialize(), s.initialize()
 	response := s.post(session, map[string]any{"jsonrpc": "2.0", "id": "a", "method": "resources/stream",
 		"params": map[string]any{"uri": archiveURI}})
@@ -61,6 +58,7 @@ func slowTool(began chan<- struct{}) (mcp.Tool, func(context.Context, mcp.CallTo
 }
 
 func TestCancelledToolCallEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	began := make(chan struct{}, 3)
 	s.mcp.AddTool(slowTool(began))
@@ -106,6 +104,7 @@ func TestCancelledToolCallEnds(t *testing.T) {
 // TestModernCancellationEndsNobodysRequest: since 2026-07-28 there are no
 // sessions, so that an id says nothing of whose request is meant.
 func TestModernCancellationEndsNobodysRequest(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	began := make(chan struct{}, 1)
 	s.mcp.AddTool(slowTool(began))
@@ -158,6 +157,7 @@ func TestModernCancellationEndsNobodysRequest(t *testing.T) {
 }
 
 func TestSubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	response := s.modern("subscriptions/listen",
 		map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
@@ -266,28 +266,4 @@ func TestPlainTarHasItsLengthFromTheFirstTime(t *testing.T) {
 			t.Errorf("%s: %d %v of %d bytes", version, a.status, a.header, len(a.body))
 		}
 	}
-}
-
-// The server's own listener has connections of its own kind.
-func TestCancelledStreamIsAbortedOverTheServersListener(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{build: func(root string) {
-		gittest.At(t, filepath.Join(root, "hello.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
-	}})
-	stream := s.call(sessionVersion, methodStream, map[string]any{"uri": "repo://hello/contents/large"})
-	stream.header.Set("Accept", acceptBoth+", */*")
-	response, err := s.open(t.Context(), stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin(t, response)
-	notification := s.call(sessionVersion, "notifications/cancelled", map[string]any{"requestId": 7})
-	delete(notification.message, "id")
-	if a := s.do(t, notification); a.status != http.StatusAccepted {
-		t.Fatal(a)
-	}
-	if rest, err := io.Copy(io.Discard, response.Body); err == nil {
-		t.Errorf("the cancelled stream ended cleanly after %d more bytes", rest)
-	}
-	_ = response.Body.Close() // it is broken
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"net/http"
@@ -21,14 +20,15 @@ import (
 // a client that stops reading stops the server.
 const bulk = 16 << 20
 
-// bulky is a repository whose archive begins with a small file, goes on with
-// one that fills all buffers, and ends with a small one.
-func (s *site) bulky() *gittest.Repo {
-	repo := s.repo("repo")
-	repo.Commit("main", gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(bulk)),
-		gittest.Regular("z", "last\n"))
-	return repo
-}
+// bulky is a mirror whose archive begins with a small file, goes on with one that fills all buffers, and ends with a
+// small one.
+var bulky = mirrorOf(func() []gittest.File {
+	return []gittest.File{gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(bulk)),
+		gittest.Regular("z", "last\n")}
+})
+
+// copyBulky is bulky for a target.
+func copyBulky(t *testing.T) func(root string) { return func(root string) { bulky.copyTo(t, root) } }
 
 const archiveURI = "repo://repo/archive/refs/heads/main.tar.gz"
 
@@ -62,6 +62,7 @@ func tarOf(t *testing.T, content io.Reader) []gittest.TarEntry {
 }
 
 func TestStreamIsTheArchiveOfGit(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	repo := s.repo("repo")
 	commit := repo.Commit("main", gittest.Regular("a", "1"), gittest.Executable("b/run", "2"),
@@ -83,8 +84,8 @@ func TestStreamIsTheArchiveOfGit(t *testing.T) {
 }
 
 func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
-	s := serve(t)
-	s.bulky()
+	t.Parallel()
+	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	begin(t, response)
 	if err := response.Body.Close(); err != nil {
@@ -94,9 +95,8 @@ func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
 }
 
 func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
-	s := newTarget(t, targetOptions{build: func(root string) {
-		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
-	}})
+	t.Parallel()
+	s := newTarget(t, targetOptions{build: copyBulky(t)})
 	response, err := s.open(t.Context(), s.call(modernVersion, methodStream, map[string]any{"uri": archiveURI}))
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +124,8 @@ func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
 }
 
 func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
-	s := serve(t)
-	repo := s.bulky()
+	t.Parallel()
+	s, repo := serveCopy(t, bulky)
 	id := repo.Git("rev-parse", "main:z")
 	if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
 		t.Fatal(err)
@@ -146,113 +146,9 @@ func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
 	}
 }
 
-// whole reads the rest of a stream and compares the archive with what git
-// gave before the change.
-func whole(t *testing.T, head []byte, rest io.Reader, want []gittest.TarEntry) {
-	t.Helper()
-	got := tarOf(t, io.MultiReader(bytes.NewReader(head), rest))
-	gittest.DiffTar(t, got, want)
-}
-
-func TestRepackDuringAStreamLosesNothing(t *testing.T) {
-	gittest.Long(t)
-	s := serve(t)
-	repo := s.bulky()
-	repo.Git("repack", "-adq")
-	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response := s.archive()
-	head := begin(t, response)
-	repo.Commit("main", gittest.Regular("new", "history\n"))
-	repo.Git("update-ref", "-d", "refs/heads/main")
-	repo.Git("repack", "-adfq")
-	repo.Git("prune", "--expire=now")
-	whole(t, head, response.Body, want)
-}
-
-func TestLooseObjectsPackedDuringAStreamLoseNothing(t *testing.T) {
-	gittest.Long(t)
-	s := serve(t)
-	repo := s.bulky()
-	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response := s.archive()
-	head := begin(t, response)
-	repo.Git("gc", "--quiet", "--prune=now")
-	whole(t, head, response.Body, want)
-}
-
-func TestRepositoryDeletedDuringAStreamLosesNothing(t *testing.T) {
-	gittest.Long(t)
-	s := serve(t)
-	repo := s.bulky()
-	repo.Git("repack", "-adq")
-	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response := s.archive()
-	head := begin(t, response)
-	if err := os.RemoveAll(repo.Dir); err != nil {
-		t.Fatal(err)
-	}
-	whole(t, head, response.Body, want)
-	after := s.modern("resources/stream", map[string]any{"uri": archiveURI})
-	if body := text(t, after); after.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"not_found"`) {
-		t.Errorf("after the deletion: %s", describe(after, body))
-	}
-}
-
-func TestManyStreamsWhileTheMirrorIsRewritten(t *testing.T) {
-	s := serve(t)
-	repo := s.repo("repo")
-	files := make([]gittest.File, 0, 200)
-	for i := range 200 {
-		files = append(files, gittest.Regular("d"+string(rune('a'+i%26))+"/"+string(rune('a'+i/26)),
-			gittest.Noise(i*97)))
-	}
-	commit := repo.Commit("main", files...)
-	sum := sha256.Sum256(repo.Archive("--format=tar", commit))
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			repo.Git("-c", "pack.threads=1", "repack", "-adfq", "--window="+string(rune('1'+i%9)))
-		}
-	}()
-	uri := "repo://repo/archive/" + commit + ".tar"
-	for i := range 40 {
-		response := s.modern("resources/stream", map[string]any{"uri": uri})
-		content, err := io.ReadAll(response.Body)
-		switch {
-		case response.StatusCode != http.StatusOK:
-			t.Errorf("stream %d failed before its first byte: %s", i, describe(response, string(content)))
-		case err == nil && sha256.Sum256(content) != sum:
-			t.Errorf("stream %d ended cleanly with wrong bytes", i)
-		}
-	}
-	close(stop)
-	<-done
-}
-
-func TestShutdownLetsStreamsFinish(t *testing.T) {
-	gittest.Long(t)
-	s := serve(t)
-	repo := s.bulky()
-	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
-	response := s.archive()
-	head := begin(t, response)
-	ended := make(chan error, 1)
-	go func() { ended <- s.http.Config.Shutdown(t.Context()) }()
-	whole(t, head, response.Body, want)
-	if err := <-ended; err != nil {
-		t.Errorf("Shutdown: %v", err)
-	}
-}
-
 func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
-	s := serve(t)
-	s.bulky()
+	t.Parallel()
+	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	if response.ContentLength != -1 {
 		t.Errorf("an archive of unknown size has Content-Length %d", response.ContentLength)
@@ -264,8 +160,8 @@ func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
 }
 
 func TestSlowClientIsNotDropped(t *testing.T) {
-	s := serve(t)
-	s.bulky()
+	t.Parallel()
+	s, _ := serveCopy(t, bulky)
 	response := s.archive()
 	total := int64(0)
 	for range 20 {

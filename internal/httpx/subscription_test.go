@@ -11,6 +11,7 @@ import (
 )
 
 func TestSubscriptionToNothingIsAcknowledgedBeforeItEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	for i := range 200 {
 		response := s.modern("subscriptions/listen",
@@ -40,10 +41,11 @@ func events(response *http.Response) <-chan string {
 }
 
 func TestPushIsNotifiedInBothEras(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	repo := s.repo("repo")
 	repo.Commit("main", gittest.Regular("a", "1"))
-	stop := s.watch()
+	stop := follow(t, s.subscriptions, s.catalogue)
 	defer stop()
 	const uri = "repo://repo/refs/heads/main"
 

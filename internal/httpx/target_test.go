@@ -25,6 +25,7 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/operate/statuspage"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
@@ -62,6 +63,10 @@ type target struct {
 	host   string
 	client *http.Client
 	server *httpx.Server
+
+	catalogue     *repos.Catalogue
+	mcp           *mcp.Server
+	subscriptions *watch.Subscriptions
 	// sessions are ids of initialized sessions by version of the protocol.
 	sessions map[string]string
 	gittest.Aims
@@ -86,6 +91,8 @@ type targetOptions struct {
 	authorization string
 	// tools and prompts are offered
 	tools bool
+	// visible is that of the catalogue
+	visible func(context.Context) func(name string) bool
 }
 
 func newTarget(t *testing.T, options targetOptions) *target {
@@ -105,10 +112,9 @@ func newTarget(t *testing.T, options targetOptions) *target {
 
 func (s *target) serve(t *testing.T, options targetOptions) {
 	t.Helper()
-	catalogue, err := repos.Open(s.root, repos.Options{Logger: options.http.Logger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalogue := repostest.Open(t, s.root, repos.Options{Logger: options.http.Logger, Visible: options.visible})
+	s.catalogue = catalogue
+	s.subscriptions = watch.New(watch.Options{Catalogue: catalogue, Logger: options.http.Logger})
 	engine, err := archive.NewEngine(archive.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -127,10 +133,11 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	})
 	options.http.MCP = mcp.New(mcp.Options{
 		Catalogue: catalogue, Resources: options.http.Resources,
-		Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
-		Version:       "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery,
+		Subscriptions: s.subscriptions, Unknown: tools.Unknown,
+		Version: "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery,
 		Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit, Logger: options.http.Logger,
 	})
+	s.mcp = options.http.MCP
 	if options.tools {
 		for _, prompt := range prompts.All() {
 			options.http.MCP.AddPrompt(prompt.Prompt, prompt.Write)
@@ -161,9 +168,6 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 			t.Error(err)
 		}
 		engine.Close()
-		if err := catalogue.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 }
 

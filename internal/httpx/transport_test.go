@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,60 +203,6 @@ func outline(t *testing.T, a answer) string {
 	return strings.Join(shown, " ")
 }
 
-func TestVeryLongURIHarmsNobody(t *testing.T) {
-	t.Parallel()
-	s := newTarget(t, targetOptions{})
-	long := map[string]string{
-		"one segment": "repo://hello/contents/" + strings.Repeat("a", 400<<10),
-		"segments":    "repo://hello/contents/" + strings.Repeat("a/", 200<<10),
-		"escapes":     "repo://hello/contents/" + strings.Repeat("%61", 130<<10),
-		"repository":  "repo://" + strings.Repeat("x/", 200<<10) + "refs/heads/main/contents/y",
-		"options":     "repo://hello/archive/main.tar?" + strings.Repeat("prefix=a&", 45<<10),
-	}
-	cases := 0
-	for name, uri := range long {
-		for _, method := range []string{methodRead, methodStream, "resources/subscribe", "resources/unsubscribe"} {
-			for _, version := range eras {
-				// Lengths are checked in one place: each URI goes through a few of
-				// the ways, and one through all. Subscribing is not part of the
-				// modern era.
-				some := version == sessionVersion && method == methodRead || version == modernVersion &&
-					method == methodStream
-				if !some && name != "segments" || strings.HasSuffix(method, "subscribe") && version == modernVersion {
-					continue
-				}
-				cases++
-				s.during(t, func() {
-					c := s.call(version, method, map[string]any{"uri": uri})
-					// No header has room for it; a stream may do without.
-					want := "invalid_uri"
-					if c.header.Del("Mcp-Name"); version == modernVersion && method == methodRead {
-						c.header.Set("Mcp-Name", uri[:1<<10])
-						want = "header_mismatch"
-					}
-					if a := s.do(t, c); a.reason != want {
-						t.Errorf("%s %s %s: %v, want %s", version, method, name, a, want)
-					}
-				})
-			}
-		}
-		if name != "segments" {
-			continue
-		}
-		cases++
-		s.during(t, func() {
-			a := s.do(t, s.call(sessionVersion, "completion/complete", map[string]any{
-				"ref": map[string]any{"type": "ref/resource", "uri": uri}, "argument": map[string]any{"name": "repo",
-					"value": "h"},
-			}))
-			if a.status != http.StatusOK {
-				t.Errorf("completion of %s: %v", name, a)
-			}
-		})
-	}
-	t.Logf("%d cases", cases)
-}
-
 func TestModernEraHasOnlyPost(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
@@ -283,109 +230,83 @@ func TestModernEraHasOnlyPost(t *testing.T) {
 	t.Logf("%d cases", 3*len(verbs))
 }
 
+// internal/mcp tries all headers.
 func TestHeadersThatContradictTheBodyAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	set := func(name, value string) func(*call) { return func(c *call) { c.header.Set(name, value) } }
-	del := func(name string) func(*call) { return func(c *call) { c.header.Del(name) } }
-	tests := []struct {
-		name string
-		edit func(*call)
-	}{
-		{"other method", set("Mcp-Method", "tools/call")},
-		{"method in another case",
-			func(c *call) { c.header.Set("Mcp-Method", strings.ToUpper(c.header.Get("Mcp-Method"))) }},
-		{"no method", del("Mcp-Method")},
-		{"other name", set("Mcp-Name", "repo://team/app")},
-		{"name with a slash more", set("Mcp-Name", "repo://hello/contents/README.md/")},
-		{"name with other escapes", set("Mcp-Name", "repo://hello/contents/README%2Emd")},
-		{"encoded other name", set("Mcp-Name", headerText("repo://h\u00e9llo"))},
-		{"broken encoding of the name", set("Mcp-Name", "=?base64?!!!?=")},
-		{"no version", del("Mcp-Protocol-Version")},
-		{"older version", set("Mcp-Protocol-Version", sessionVersion)},
-		{"later version", set("Mcp-Protocol-Version", "2027-01-01")},
-		{"no version at all", set("Mcp-Protocol-Version", "latest")},
-	}
-	cases := 0
 	for _, method := range []string{methodRead, methodStream, "no/such"} {
-		for _, test := range tests {
-			if method == "no/such" && strings.Contains(test.name, "name") {
+		for name, edit := range map[string]func(*call){
+			"other method":                header("Mcp-Method", "tools/call"),
+			"method in another case":      header("Mcp-Method", strings.ToUpper(method)),
+			"no method":                   without("Mcp-Method"),
+			"other name":                  header("Mcp-Name", "repo://team/app"),
+			"name with a slash more":      header("Mcp-Name", "repo://hello/contents/README.md/"),
+			"name with other escapes":     header("Mcp-Name", "repo://hello/contents/README%2Emd"),
+			"encoded other name":          header("Mcp-Name", headerText("repo://h\u00e9llo")),
+			"broken encoding of the name": header("Mcp-Name", "=?base64?!!!?="),
+			"no version":                  without("Mcp-Protocol-Version"),
+			"older version":               header("Mcp-Protocol-Version", sessionVersion),
+			"later version":               header("Mcp-Protocol-Version", "2027-01-01"),
+			"version that is no version":  header("Mcp-Protocol-Version", "latest"),
+		} {
+			if method == "no/such" && strings.Contains(name, "name") {
 				continue // names belong to methods
 			}
-			cases++
 			c := s.good(t, modernVersion, method)
-			test.edit(c)
+			edit(c)
 			if a := s.do(t, c); a.status != http.StatusBadRequest || a.code != -32020 || a.reason != "header_mismatch" {
-				t.Errorf("%s with %s: %v, want 400 and -32020", method, test.name, a)
+				t.Errorf("%s with %s: %v, want 400 and -32020", method, name, a)
 			}
 		}
 	}
-	// The name of a read is required; that of a stream, whose specification
-	// does not know the header, may be left out.
-	cases += 2
-	c := s.good(t, modernVersion, methodRead)
-	c.header.Del("Mcp-Name")
-	if a := s.do(t, c); a.code != -32020 {
-		t.Errorf("a read without Mcp-Name: %v", a)
-	}
-	c = s.good(t, modernVersion, methodStream)
-	c.header.Del("Mcp-Name")
-	if a := s.do(t, c); a.failed() {
-		t.Errorf("a stream without Mcp-Name: %v", a)
-	}
-	// Streams cannot be resumed; who tries gets a new one.
-	for _, method := range []string{methodRead, methodStream} {
-		cases++
-		c := s.good(t, modernVersion, method)
-		c.header.Set("Last-Event-Id", "1")
-		if a := s.do(t, c); a.failed() {
-			t.Errorf("%s with an event id: %v", method, a)
+	// The name of a read is required. That of a stream, whose specification does not know the header, may be left
+	// out. Streams cannot be resumed: an event id begins a new one.
+	for _, c := range []struct {
+		method string
+		edit   func(*call)
+		code   int
+	}{
+		{methodRead, without("Mcp-Name"), -32020}, {methodStream, without("Mcp-Name"), 0},
+		{methodRead, header("Last-Event-Id", "1"), 0}, {methodStream, header("Last-Event-Id", "1"), 0},
+	} {
+		request := s.good(t, modernVersion, c.method)
+		c.edit(request)
+		if a := s.do(t, request); a.code != c.code {
+			t.Errorf("%s: %v, want %d", c.method, a, c.code)
 		}
 	}
-	t.Logf("%d cases", cases)
 }
 
+// internal/mcp tries more methods and versions.
 func TestUnknownMethodsAndVersionsAreSaidSo(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	methods := []string{"no/such", "Resources/Read", "resources/Stream", "resources/read ", "ｒesources/read",
-		"rpc.discover", "../mcp", "initialize/"}
-	for _, method := range methods {
-		if a := s.do(t, s.call(sessionVersion, method, nil)); a.status != http.StatusOK || a.code != -32601 ||
-			a.reason != "method_not_found" {
+	for _, method := range []string{"no/such", "Resources/Read", "ｒesources/read", "rpc.discover"} {
+		if a := s.do(t, s.call(sessionVersion, method, nil)); a.status != http.StatusOK || a.code != -32601 {
 			t.Errorf("session era %q: %v, want 200 and -32601", method, a)
 		}
+		status, code := http.StatusNotFound, -32601
 		c := s.call(modernVersion, method, nil)
-		if method != strings.TrimSpace(method) || method[0] > '~' {
-			c.header.Del("Mcp-Method") // no header can carry it as it is
-			if a := s.do(t, c); a.status != http.StatusBadRequest || a.code != -32020 {
-				t.Errorf("modern era %q: %v, want 400 and -32020", method, a)
-			}
-			continue
+		if method[0] > '~' { // no header can carry it
+			c.header.Del("Mcp-Method")
+			status, code = http.StatusBadRequest, -32020
 		}
-		if a := s.do(t, c); a.status != http.StatusNotFound || a.code != -32601 || a.reason != "method_not_found" {
-			t.Errorf("modern era %q: %v, want 404 and -32601", method, a)
+		if a := s.do(t, c); a.status != status || a.code != code {
+			t.Errorf("modern era %q: %v, want %d and %d", method, a, status, code)
 		}
 	}
-	versions := []string{"1", "2025-01-01", "2024-11-04", "2025-11-25 ", "2025-11-25x", "latest", "2025-11-2\u0665",
-		"DRAFT-2026-v1", strings.Repeat("9", 300)}
-	for _, version := range versions {
+	for version, want := range map[string]int{
+		"1": 400, "2025-01-01": 400, "2025-11-25x": 400, "latest": 400, "2025-11-2\u0665": 400, strings.Repeat("9", 300): 400,
+		sessionVersion + " ": 200, // HTTP drops blanks around values
+	} {
 		for _, method := range []string{methodRead, methodStream, "ping"} {
 			c := s.good(t, sessionVersion, method)
 			c.header.Set("Mcp-Protocol-Version", version)
-			a := s.do(t, c)
-			if strings.TrimSpace(version) == sessionVersion {
-				if a.failed() { // HTTP drops blanks around values
-					t.Errorf("%s with version %q: %v", method, version, a)
-				}
-				continue
-			}
-			if a.status != http.StatusBadRequest {
-				t.Errorf("%s with version %q: %v, want 400", method, version, a)
+			if a := s.do(t, c); a.status != want {
+				t.Errorf("%s with version %q: %v, want %d", method, version, a, want)
 			}
 		}
 	}
-	t.Logf("%d cases", 2*len(methods)+3*len(versions))
 }
 
 // httptest's recorder has neither deadlines nor a connection: the handler must
@@ -417,45 +338,24 @@ func TestHandlerNeedsNoConnection(t *testing.T) {
 }
 
 // A version that the server does not know is answered with those that it does, before a session is missed.
-func TestUnknownVersionsOverHTTPAndWebSocket(t *testing.T) {
+// internal/mcp tries more versions and methods.
+func TestUnknownVersionsAreBadRequests(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	refused := func(what string, code int, data map[string]any, version string) {
-		t.Helper()
-		supported, _ := json.Marshal(data["supported"]) // of strings
-		if code != -32022 || data["requested"] != version || !strings.Contains(string(supported), modernVersion) {
-			t.Errorf("%s with %s: %d %v", what, version, code, data)
-		}
-	}
-	for _, version := range []string{"2026-07-27", "2025-11-26", "2026-07-29", "x"} {
-		for _, method := range []string{"server/discover", "tools/list", methodStream} {
-			c := s.call(modernVersion, method, map[string]any{"uri": "repo://hello"})
-			c.meta()[metaVersion] = version
-			c.header.Set("Mcp-Protocol-Version", version)
-			bare := s.call(sessionVersion, method, nil)
-			bare.header.Set("Mcp-Protocol-Version", version)
-			unopened := s.call(sessionVersion, method, nil)
-			unopened.header.Set("Mcp-Protocol-Version", version)
-			unopened.header.Del("Mcp-Session-Id")
-			for what, request := range map[string]*call{
-				"with _meta": c, "without _meta": bare, "without a session": unopened,
-			} {
-				a := s.do(t, request)
-				refused(method+" "+what, a.code, a.data, version)
-				if a.status != http.StatusBadRequest {
-					t.Errorf("%s %s of %s: %v", method, what, version, a)
-				}
+	const version = "2026-07-27"
+	for _, method := range []string{"server/discover", "tools/list", methodStream} {
+		c := s.call(modernVersion, method, map[string]any{"uri": "repo://hello"})
+		c.meta()[metaVersion] = version
+		bare, unopened := s.call(sessionVersion, method, nil), s.call(sessionVersion, method, nil)
+		unopened.header.Del("Mcp-Session-Id")
+		for what, request := range map[string]*call{"with _meta": c, "without _meta": bare, "without a session": unopened} {
+			request.header.Set("Mcp-Protocol-Version", version)
+			a := s.do(t, request)
+			supported, _ := a.data["supported"].([]any)
+			if a.status != http.StatusBadRequest || a.code != -32022 || a.data["requested"] != version ||
+				!slices.Contains(supported, any(modernVersion)) {
+				t.Errorf("%s %s of %s: %v", method, what, version, a)
 			}
-			conn := dial(t, s.url)
-			f := conn.call(strings.Replace(rpc(modernVersion, 1, method, nil), modernVersion, version, 1))
-			refused(method+" over WebSocket", f.Error.Code, f.Error.Data, version)
-		}
-	}
-	for _, version := range []string{"", "2026-07-27", "1"} {
-		a := s.do(t, &call{header: plainHeader(), body: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{` +
-			`"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)})
-		if !strings.Contains(string(a.body), `"protocolVersion":"`+sessionVersion+`"`) {
-			t.Errorf("initialize with %q: %v", version, a)
 		}
 	}
 }

@@ -78,6 +78,7 @@ func hold(id int) string {
 }
 
 func TestWebSocketRunsSixteenRequestsAtATime(t *testing.T) {
+	t.Parallel()
 	s, started, release := held(t)
 	client := dial(t, s.url)
 	for id := range 20 {
@@ -103,6 +104,7 @@ func TestWebSocketRunsSixteenRequestsAtATime(t *testing.T) {
 }
 
 func TestWebSocketRequestsAreCancelled(t *testing.T) {
+	t.Parallel()
 	s, started, _ := held(t)
 	client := dial(t, s.url)
 	client.send(hold(1))
@@ -127,8 +129,9 @@ func TestWebSocketRequestsAreCancelled(t *testing.T) {
 }
 
 func TestWebSocketDrainWaitsForRequests(t *testing.T) {
+	t.Parallel()
 	s, started, release := held(t)
-	client := dial(t, s.url)
+	client, embedded := dial(t, s.url), asPrincipal(t, s.server, "") // the listener ends with the drain
 	client.send(hold(1))
 	<-started
 	ended := make(chan error, 1)
@@ -138,7 +141,7 @@ func TestWebSocketDrainWaitsForRequests(t *testing.T) {
 		ended <- s.server.Shutdown(ctx)
 	}()
 	gittest.Await(t, "the server drains", func() bool {
-		_, response, err := websocket.Dial(t.Context(), s.url+"/ws", nil)
+		_, response, err := websocket.Dial(t.Context(), embedded+"/ws", nil)
 		return err != nil && response != nil && response.StatusCode == http.StatusServiceUnavailable
 	})
 	close(release)
@@ -154,6 +157,7 @@ func TestWebSocketDrainWaitsForRequests(t *testing.T) {
 }
 
 func TestWebSocketDrain(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
 	idle, listening := dial(t, s.url), dial(t, s.url)
@@ -179,7 +183,8 @@ func TestWebSocketDrain(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, response, err := websocket.Dial(t.Context(), s.url+"/ws", nil); err == nil || response == nil ||
+	embedded := asPrincipal(t, s.server, "") // its own listener ended with the drain
+	if _, response, err := websocket.Dial(t.Context(), embedded+"/ws", nil); err == nil || response == nil ||
 		response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a connection after the drain: %v, %v", response, err)
 	}
@@ -187,6 +192,7 @@ func TestWebSocketDrain(t *testing.T) {
 
 // TestWebSocketDrainEnds cuts off a client that does not close its side.
 func TestWebSocketDrainEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	dial(t, s.url) // and never read
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

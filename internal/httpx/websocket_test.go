@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -211,22 +210,15 @@ func TestWebSocketConnectionsAreBounded(t *testing.T) {
 	if err := first.conn.Close(websocket.StatusNormalClosure, ""); err != nil {
 		t.Error(err)
 	}
-	for range 500 { // the server notices in its own time
-		conn, _, err := websocket.Dial(t.Context(), target.url+"/ws", nil)
-		if err == nil {
-			_ = conn.CloseNow() // it was let in, which is all
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("the place of a connection that ended was not given to another")
+	awaitPlace(t, target.url)
 }
 
 func TestWebSocketTellsOfPushes(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	repo := s.repo("repo")
 	repo.Commit("main", gittest.Regular("a", "1"))
-	stop := s.watch()
+	stop := follow(t, s.subscriptions, s.catalogue)
 	defer stop()
 	const uri = "repo://repo/refs/heads/main"
 	session, modern := dial(t, s.url), dial(t, s.url)
@@ -266,14 +258,12 @@ func TestWebSocketTellsOfPushes(t *testing.T) {
 		t.Errorf("one stream too many: %s", f.raw)
 	}
 	modern.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-	for i := 0; ; i++ { // the stream ends in its own time, without a reply
+	gittest.Await(t, "the stream ends, without a reply", func() bool {
 		f := modern.call(listen(12))
-		if strings.HasSuffix(f.Method, "acknowledged") {
-			break
-		}
-		if i > 500 || string(f.ID) != "12" {
+		acknowledged := strings.HasSuffix(f.Method, "acknowledged")
+		if !acknowledged && string(f.ID) != "12" {
 			t.Fatal(f.raw)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return acknowledged
+	})
 }

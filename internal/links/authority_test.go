@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestUse is the table of who may do what with a link when.
+// TestUse is the table of principals, uses and times of links.
 func TestUse(t *testing.T) {
 	forAnybody := func() Grant { g := grant(); g.Principal = ""; return g }
 	shared := func() Grant { g := grant(); g.Kind = HTTP; return g }

@@ -54,7 +54,7 @@ type Grant struct {
 	FileName string
 	// Repository is the name in Resource; "" if the resource belongs to none.
 	Repository string
-	// Principal is the id of the principal who may read the resource; "" without authentication. A
+	// Principal is the id of the principal that may read the resource; "" without authentication. A
 	// request with another principal's credentials is refused; a link without a principal ignores
 	// credentials. A link of kind [Download] needs the credentials of its principal. Links of kind
 	// [HTTP] need none: SEP-2166 forbids it.

@@ -55,7 +55,7 @@ func TestRedeem(t *testing.T) {
 			}
 			_, guess := SplitETag(TagETag("x", Redemption{Secret: "AAAAAAAAAAAAAAAAAAAAAA"}))
 			redeem(a, guess, ErrUsed)                 // nothing to resume yet, and no use of the link
-			redeem(a, l.redemption().Secret, ErrUsed) // not even by who could know it
+			redeem(a, l.redemption().Secret, ErrUsed) // not even with its secret
 			first := redeem(a, "", nil)
 			redeem(a, "", ErrUsed)
 			redeem(b, "", ErrUsed)
@@ -99,8 +99,8 @@ func TestExpiredLinkIsNotUsedByAResume(t *testing.T) {
 	}
 }
 
-// TestResumesAreBounded: all of them together get at most three times the
-// content, however they are cut, and whoever answers.
+// TestResumesAreBounded: all resumes together get at most three times the
+// content, however they are cut, at any server.
 func TestResumesAreBounded(t *testing.T) {
 	for name, store := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -361,7 +361,7 @@ func TestUsedLinksTakeNothingFromOthers(t *testing.T) {
 	}
 }
 
-// TestMemoryAfterARestart: what an earlier process redeemed nobody knows.
+// TestMemoryAfterARestart: links that an earlier process redeemed are unknown.
 func TestMemoryAfterARestart(t *testing.T) {
 	now := newClock()
 	ring := randomRing(t)

@@ -64,7 +64,7 @@ func realRedis(t *testing.T, arguments ...string) (address string, kill func()) 
 	return "", nil
 }
 
-// startRedis returns nil when somebody else took the port meanwhile.
+// startRedis returns nil when another process took the port meanwhile.
 func startRedis(t *testing.T, program, address string, arguments []string) (kill func()) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(address)
@@ -345,17 +345,13 @@ func TestRedisComesBack(t *testing.T) {
 		}
 	}
 	server.SetError("")
-	for store.breaker.State() == gobreaker.StateOpen {
-		if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil && !errors.Is(err, ErrUnavailable) {
-			t.Fatal(err)
-		} else if err == nil {
-			break
+	gittest.Await(t, "the breaker closes", func() bool {
+		_, err := a.Redeem(t.Context(), l, Resume{})
+		if err != nil && !errors.Is(err, ErrUnavailable) {
+			t.Fatalf("while the breaker is open: %v, want %v", err, ErrUnavailable)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil && !errors.Is(err, ErrUsed) {
-		t.Error(err)
-	}
+		return err == nil
+	})
 	if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUsed) {
 		t.Error(err)
 	}

@@ -248,8 +248,7 @@ func TestLengthIsBounded(t *testing.T) {
 	}
 }
 
-// signed makes a token of any claims: what a caller with the key could, who
-// is not us.
+// signed makes a token of any claims, as another program with the key could.
 func signed(t *testing.T, k *key, version byte, claims []byte) string {
 	t.Helper()
 	nonce := Nonce{1, 2, 3}

@@ -250,7 +250,7 @@ func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
 
 func TestForgedSessionIDIsRefused(t *testing.T) {
 	t.Parallel()
-	const key = "a key that is known to nobody else"
+	const key = "a key that only this server knows"
 	sign := func(key, text string) string {
 		mac := hmac.New(sha256.New, []byte(key))
 		mac.Write([]byte(text))
@@ -386,7 +386,7 @@ func TestStreamLimitIsNeverReadAsMoreThanItSays(t *testing.T) {
 	t.Logf("%d cases", len(tests))
 }
 
-// An id is good for the principal that it was made for, and for nobody where nobody was asked.
+// An id is valid only for its principal, and one without a principal only without authentication.
 func TestASessionIDIsOfOnePrincipal(t *testing.T) {
 	t.Parallel()
 	sessions := NewSessions(nil)

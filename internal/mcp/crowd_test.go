@@ -139,8 +139,8 @@ func linked(t testing.TB) resources.Linking {
 }
 
 // BenchmarkCrowd measures a root with 10,000 repositories: how long it takes to
-// begin, to show a page of the list, to complete a name, and to look at all when
-// nobody changed anything.
+// start, to make a page of the list, to complete a name, and to scan the root when
+// nothing has changed.
 //
 //	go test -run '^$' -bench Crowd ./internal/mcp
 func BenchmarkCrowd(b *testing.B) {

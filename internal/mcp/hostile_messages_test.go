@@ -84,7 +84,7 @@ var hostileMessages = map[string]string{
 	`{"jsonrpc":"2.0","id":"\u003cscript\u003e\u2028","method":"ping"}`:                                "",
 	`{"jsonrpc":"2.0","id":"","method":"ping"}`:                                                        "", `{"jsonrpc":"2.0","id":0,"method":"ping"}`: "", `{"jsonrpc":"2.0","id":-9007199254740991,"method":"ping"}`: "",
 	"\r\n\t " + `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n": "",
-	// Of requests that are not the sender's, or are none.
+	// These name requests of other clients, or none.
 	`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"mine now"}}`: "",
 	`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`:                    "",
 	`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":{},"progress":"x"}}`:  "",
@@ -113,7 +113,7 @@ func TestHostileMessagesAreRefusedInWordsOfTheProtocol(t *testing.T) {
 				t.Errorf("%.100q: there is an id where it is not known: %v", body, a)
 			}
 		})
-		// What is no message has no era but that of its header.
+		// The header decides the version of an invalid message.
 		c := s.call(modernVersion, "ping", nil)
 		c.body = []byte(body)
 		if a := s.do(t, c); reason == "parse_error" || reason == "invalid_request" {
@@ -191,7 +191,7 @@ func TestSessionIDIsOfItsKey(t *testing.T) {
 	b := &local{root: a.root, sessions: a.sessions}
 	b.serve(t, localOptions{key: key})
 	stranger := &local{root: a.root, sessions: a.sessions}
-	stranger.serve(t, localOptions{key: []byte("a key that somebody else has for his servers")})
+	stranger.serve(t, localOptions{key: []byte("the key of other servers")})
 	limited := a.initialize(t, sessionVersion, `{"resourceStreaming":{"maxStreamSize":5}}`)
 	cases := 0
 	for _, method := range []string{MethodRead, MethodStream, "ping"} {

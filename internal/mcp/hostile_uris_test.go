@@ -61,8 +61,11 @@ func hostileURIs(s *local) map[string]string {
 		"git://hello": notFound, "javascript:alert(1)": notFound, "data:,x": notFound, "ui://x": notFound,
 		// Lengths.
 		"repo://hello/contents/" + strings.Repeat("a", 64<<10): invalidURI, "repo://" + deep + "x": invalidURI,
-		"repo://hello/refs/heads/" + strings.Repeat("%61", 1400):    invalidURI,
-		"repo://hello/contents/" + strings.Repeat("a/", 2000) + "x": notFound, "repo://" + strings.Repeat("x/", 2000) +
+		"repo://hello/refs/heads/" + strings.Repeat("%61", 1400):                 invalidURI,
+		"repo://hello/contents/" + strings.Repeat("a/", 200<<10):                 invalidURI,
+		"repo://hello/archive/main.tar?" + strings.Repeat("prefix=a&", 45<<10):   invalidURI,
+		"repo://" + strings.Repeat("x/", 200<<10) + "refs/heads/main/contents/y": invalidURI,
+		"repo://hello/contents/" + strings.Repeat("a/", 2000) + "x":              notFound, "repo://" + strings.Repeat("x/", 2000) +
 			"x": notFound,
 		// Names of devices and streams of Windows.
 		"repo://CON": notFound, "repo://hello/contents/nul.txt": notFound, "repo://hello/contents/README.md:x": notFound, "repo://hello/contents/README.md::$DATA": notFound, "repo://HELLO~1": notFound,
@@ -70,10 +73,10 @@ func hostileURIs(s *local) map[string]string {
 		"repo://GIT~1": notFound,
 		// Templates that were not filled in.
 		"repo://{+repo}": notFound, "repo://hello/contents{/path*}": notFound, "repo://hello/archive/{+ref}.{format}": notFound, "repo://*": notFound, "repo://team": notFound, "repo://team/*": notFound,
-		// Below what is no folder, and through a symbolic link.
+		// Paths below a file, and through a symbolic link.
 		"repo://hello/contents/README.md/x": notFound, "repo://hello/contents/passwd/x": notFound,
 		"repo://hello/contents/none": notFound, "repo://empty/contents": notFound, "repo://empty/archive/HEAD.tar": notFound,
-		// Refs that are files of the repository, or lead out of it.
+		// Names of files in the repository, and paths out of it.
 		"repo://hello/refs/heads/loop-a": notFound, "repo://hello/refs/heads/loop-b/contents/README.md": notFound,
 		"repo://hello/refs/heads/outside": notFound, "repo://hello/refs/heads/above/contents": notFound,
 		"repo://hello/refs/keep-around/" + s.Kept: notFound, "repo://hello/refs/remotes/origin/main": notFound,

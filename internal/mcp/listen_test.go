@@ -20,7 +20,7 @@ func TestModernEraHasNoSubscribe(t *testing.T) {
 	}
 }
 
-// The acknowledgement has what is heard of, and no more. What is no filter is refused before it.
+// The acknowledgement contains exactly the subscribed resources. An invalid filter is refused before it.
 func TestListenSaysWhatItHearsOf(t *testing.T) {
 	t.Parallel()
 	s := newLocal(t, localOptions{})

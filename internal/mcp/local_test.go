@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
@@ -17,11 +19,15 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/repostest"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/tools/prompts"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -49,7 +55,10 @@ type localOptions struct {
 	repos repos.Options
 	watch watch.Options
 	links resources.Linking
+	cache *cache.Cache
 	tools bool // and prompts
+	// logger of the server and its mirrors
+	logger *slog.Logger
 }
 
 var aimed struct {
@@ -111,18 +120,23 @@ func newWatched(t *testing.T, options localOptions) (s *local, mirror *gittest.R
 
 func (s *local) serve(t *testing.T, options localOptions) {
 	t.Helper()
+	options.repos.Logger = cmp.Or(options.repos.Logger, options.logger)
 	s.catalogue = repostest.Open(t, s.root, options.repos)
 	engine, err := archive.NewEngine(archive.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	found := resources.New(resources.Options{Catalogue: s.catalogue, Engine: engine, Links: options.links})
+	if options.cache != nil {
+		t.Cleanup(options.cache.Close)
+	}
+	found := resources.New(resources.Options{Catalogue: s.catalogue, Engine: engine, Links: options.links,
+		Cache: options.cache, Logger: options.logger})
 	options.watch.Catalogue = s.catalogue
 	s.subscriptions = watch.New(options.watch)
 	s.Server = New(Options{
 		Catalogue: s.catalogue, Resources: found, Subscriptions: s.subscriptions, Version: "test",
-		Unknown: tools.Unknown, Sessions: NewSessions(options.key),
+		Unknown: tools.Unknown, Sessions: NewSessions(options.key), Logger: options.logger,
 	})
 	if !options.tools {
 		return
@@ -130,7 +144,10 @@ func (s *local) serve(t *testing.T, options localOptions) {
 	for _, prompt := range prompts.All() {
 		s.AddPrompt(prompt.Prompt, prompt.Write)
 	}
-	for _, tool := range tools.New(tools.Options{Catalogue: s.catalogue, Resources: found}) {
+	for _, tool := range tools.New(tools.Options{
+		Catalogue: s.catalogue, Resources: found, Logger: options.logger, Facts: history.NewFacts(0),
+		Searcher: search.New(s.catalogue, engine.Scheduler(), search.Options{}),
+	}) {
 		s.AddTool(tool.Tool, tool.Handler)
 	}
 }
@@ -141,6 +158,7 @@ type call struct {
 	message map[string]any
 	body    []byte // instead of message
 	address string // of the client
+	as      access.Principal
 }
 
 // call makes a good request of a version of the protocol. The parameters are copied.
@@ -236,7 +254,8 @@ func (s *local) handle(t *testing.T, c *call) received {
 	if batch {
 		t.Fatalf("a test sends a batch: %.100q", c.encode(t))
 	}
-	r, state, failure := s.Admit(t.Context(), messages[0], c.header.Get)
+	asked := access.WithPrincipal(t.Context(), c.as)
+	r, state, failure := s.Admit(asked, messages[0], c.header.Get)
 	r.Address = c.address
 	switch {
 	case state != SessionPresent:
@@ -247,7 +266,7 @@ func (s *local) handle(t *testing.T, c *call) received {
 		s.Notified(r)
 		return received{accepted: true}
 	}
-	ctx, end := s.Begin(t.Context(), r)
+	ctx, end := s.Begin(asked, r)
 	defer end()
 	var reply Reply
 	switch {

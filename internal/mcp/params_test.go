@@ -101,6 +101,13 @@ func TestMembersOfWrongTypesAreNamed(t *testing.T) {
 			})
 		}
 	}
+	for _, mode := range []string{`"gzip"`, `""`, `"Binary"`, "null", "1", "true", `["binary"]`, "{}"} {
+		for method, params := range map[string]string{MethodRead: `{"uri":"repo://r00"`, MethodToolsCall: `{"name":"echo"`} {
+			cases = append(cases, struct{ method, params, member, want string }{
+				method, params + `,"transferMode":` + mode + `}`, "transferMode", `"base64"`,
+			})
+		}
+	}
 	for _, c := range cases {
 		r := refusalOf(t, s, c.method, c.params)
 		if r.Error.Code != -32602 || !strings.Contains(r.Error.Message, fmt.Sprintf("%q", c.member)) ||
@@ -113,7 +120,7 @@ func TestMembersOfWrongTypesAreNamed(t *testing.T) {
 	}
 }
 
-// 2026-07-28 has what a session is told once in each message.
+// In 2026-07-28 each message has what initialize says once for a session.
 func TestMembersOfMetaAreNamed(t *testing.T) {
 	t.Parallel()
 	s := provided(t)
@@ -151,7 +158,9 @@ func TestCompletionsOfWhatThereIsNot(t *testing.T) {
 		{prompt, "review", "branch", `The prompt has no argument "branch". It has ["repo"]`},
 		{prompt, "review", "", `The prompt has no argument ""`},
 		{template, "repo://{+repo}/no/such", "repo", "There is no template"},
-		{template, "repo://r00", "repo", "There is no template"}, {template, "nope://x", "repo", "There is no template"},
+		{template, "repo://r00", "repo", "There is no template"},
+		{template, "repo://" + strings.Repeat("x/", 200<<10), "repo", "There is no template"},
+		{template, "nope://x", "repo", "There is no template"},
 		{template, "repo://{+repo}", "branch", `The template has no variable "branch". It has ["repo"]`},
 		{template, archiveTemplate(), "sha", `The template has no variable "sha". It has ["repo" "ref" "format" "path"`},
 	} {

@@ -85,6 +85,18 @@ func TestParamsThatAreKeptAreBounded(t *testing.T) {
 	}
 }
 
+// initialize negotiates: a version that the server does not know is answered with one that it does.
+func TestInitializeAnswersUnknownVersions(t *testing.T) {
+	t.Parallel()
+	s := newLocal(t, localOptions{})
+	for _, version := range []string{"", "2026-07-27", "1"} {
+		a := s.do(t, &call{header: http.Header{}, body: initializing(version, "{}")})
+		if !strings.Contains(string(a.body), `"protocolVersion":"`+sessionVersion+`"`) {
+			t.Errorf("initialize with %q: %v, want %s", version, a, sessionVersion)
+		}
+	}
+}
+
 func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 	t.Parallel()
 	s := newLocal(t, localOptions{})
@@ -136,7 +148,7 @@ func TestDeclaredStreamCapabilityDecides(t *testing.T) {
 		{`{"resourceStreaming":{"maxStreamSize":-1}}`, "invalid_params"},
 		{`{"resourceStreaming":{"maxStreamSize":-1e300}}`, "invalid_params"},
 		{`{"resourceStreaming":{"maxStreamSize":1e-300}}`, "invalid_params"},
-		// What is no number must not be taken for "no limit", and is named.
+		// An invalid number must not count as "no limit": the error names it.
 		{`{"resourceStreaming":{"maxStreamSize":"6"}}`, "invalid_params"},
 		{`{"resourceStreaming":{"maxStreamSize":true}}`, "invalid_params"},
 		{`{"resourceStreaming":{"maxStreamSize":[5]}}`, "invalid_params"},

@@ -27,7 +27,7 @@ const (
 	// misses also causes a walk, so this only limits the age of listings.
 	defaultRescan = 10 * time.Second
 	// missRescan is the shortest time between two walks that lookups of unknown names cause: an
-	// attacker who guesses names must not keep the disk busy.
+	// attacker that guesses names must not keep the disk busy.
 	missRescan = time.Second
 	// idlePacks is after which time unused packs are closed: an open descriptor keeps the disk
 	// space of a deleted pack.

@@ -138,7 +138,7 @@ func TestForbiddenTakesTheWayOfUnknown(t *testing.T) {
 			}
 		}
 	}
-	// One that came meanwhile is found by the walk, and only by who may know of it.
+	// One that came meanwhile is found by the walk, and only by principals that may know of it.
 	if err := os.Rename(filepath.Join(root, "group", "open.git"),
 		filepath.Join(root, "group", "late.git")); err != nil {
 		t.Fatal(err)

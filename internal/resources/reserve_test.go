@@ -13,34 +13,15 @@ import (
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // limited is a service with limits over the repository "repo".
 func limited(t *testing.T, archives *cache.Cache) (*Service, *limits.Limiter, *gittest.Repo) {
 	t.Helper()
-	root := t.TempDir()
-	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	root, repo := newRepo(t)
 	repo.Commit("main", gittest.Regular("a.txt", "text\n"), gittest.Regular("noise", gittest.Noise(4<<20)))
-	catalogue, err := repos.Open(root, repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := archive.NewEngine(archive.EngineOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if archives != nil {
-			archives.Close()
-		}
-		engine.Close()
-		if err := catalogue.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	l := limits.New(limits.Options{Memory: 64 << 20, Patience: 1, Share: 100})
-	return New(Options{Catalogue: catalogue, Engine: engine, Limits: l, Cache: archives}), l, repo
+	return newService(t, root, Options{Limits: l, Cache: archives}), l, repo
 }
 
 // fill reserves all that there is, until the function that it returns is called.
@@ -67,6 +48,7 @@ func reserved(l *limits.Limiter) (memory int64) {
 
 // TestEveryReadIsReserved asks a full server for what has to be read or made.
 func TestEveryReadIsReserved(t *testing.T) {
+	t.Parallel()
 	s, l, _ := limited(t, nil)
 	const file, packed = "repo://repo/contents/noise", "repo://repo/archive/main.tar.gz"
 	wants := []struct {
@@ -110,6 +92,7 @@ func TestEveryReadIsReserved(t *testing.T) {
 // TestWhatIsKnownIsNotRead removes a file's object after a first look. Its bytes are
 // then refused, before the first of them.
 func TestWhatIsKnownIsNotRead(t *testing.T) {
+	t.Parallel()
 	s, l, repo := limited(t, nil)
 	const uri = "repo://repo/contents/a.txt"
 	first, err := mustFind(t, s, uri).Open(t.Context(), Want{Method: Head})
@@ -142,6 +125,7 @@ func TestWhatIsKnownIsNotRead(t *testing.T) {
 // TestAFileCostsWhatItHolds opens a large file that is stored as a delta, whose bytes
 // are not in memory: what was reserved to open it is given back.
 func TestAFileCostsWhatItHolds(t *testing.T) {
+	t.Parallel()
 	s, l, repo := limited(t, nil)
 	commits := []string{repo.Git("rev-parse", "main")}
 	commits = append(commits, repo.Commit("main", gittest.Regular("noise", gittest.Noise(4<<20)+"longer")))
@@ -173,6 +157,7 @@ func TestAFileCostsWhatItHolds(t *testing.T) {
 // larger than the window of the cache: the second joins the build of the first, and one
 // reservation lasts as long as that.
 func TestABuildIsReservedWhicheverRequestBeginsIt(t *testing.T) {
+	t.Parallel()
 	archives := cache.New(cache.Options{})
 	s, l, _ := limited(t, archives)
 	var bodies []*Body

@@ -3,16 +3,20 @@ package resources
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 // siblings makes a catalogue of main with the submodules lib and private, a
@@ -52,6 +56,7 @@ func siblings(t *testing.T, options repos.Options) (catalogue *repos.Catalogue, 
 }
 
 func TestSiblingsServeWhatTheirRepositoriesServe(t *testing.T) {
+	t.Parallel()
 	for _, unreachable := range []bool{false, true} {
 		catalogue, commits := siblings(t, repos.Options{AllowUnreachable: unreachable})
 		main, err := catalogue.Get("group/main")
@@ -101,12 +106,12 @@ func TestSiblingsServeWhatTheirRepositoriesServe(t *testing.T) {
 }
 
 func TestArchivesHaveTheirSubmodules(t *testing.T) {
+	t.Parallel()
 	catalogue, commits := siblings(t, repos.Options{})
-	engine, err := archive.NewEngine(archive.EngineOptions{})
+	engine, err := sharedEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
 	server := New(Options{Catalogue: catalogue, Engine: engine})
 	for query, want := range map[string][]string{
 		"":                                 {".gitmodules", "lib/", "private/"},
@@ -161,6 +166,56 @@ func members(t *testing.T, found *Found) []string {
 		}
 		if h.Typeflag != tar.TypeXGlobalHeader {
 			names = append(names, h.Name)
+		}
+	}
+}
+
+// An archive with a submodule that its client may not know of is the archive without that repository, also after the
+// insider's bytes were remembered.
+func TestForbiddenSubmodulesAreThoseThatAreAbsent(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	commit := gittest.At(t, filepath.Join(root, "team/rooma.git")).Commit("main", gittest.Regular("file", "secret\n"))
+	for project, lib := range map[string]string{"with": "team/rooma", "lack": "team/roomz"} {
+		gittest.At(t, filepath.Join(root, "open", project+".git")).Commit(
+			"main", gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = ../../"+lib+".git\n"),
+			gittest.Gitlink("lib", commit))
+	}
+	engine, err := sharedEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Engine: engine, Cache: newCache(t, t.TempDir(), nil),
+		Catalogue: repostest.Open(t, root, repos.Options{Visible: func(ctx context.Context) func(string) bool {
+			if access.PrincipalOf(ctx).ID == "insider" {
+				return nil
+			}
+			return func(name string) bool { return strings.HasPrefix(name, "open/") }
+		}})})
+	find := func(principal, project, format string) *Found {
+		ctx := access.WithPrincipal(t.Context(), access.Principal{ID: principal})
+		found, err := s.Find(ctx, "repo://open/"+project+"/archive/main."+format+"?submodules=content")
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAfter(t, found)
+		return found
+	}
+	for _, format := range []string{"tar", "zip", "tar.gz", "manifest.json"} {
+		inside := find("insider", "with", format)
+		whole := contentOf(t, inside)
+		for range 2 {
+			outside := find("outsider", "with", format)
+			with, lack := contentOf(t, outside), contentOf(t, find("outsider", "lack", format))
+			// The URL in .gitmodules differs, and with it the ids of that file and of the commit.
+			if format == "tar" && len(with) != len(lack) || bytes.Contains(with, []byte("secret")) ||
+				bytes.Contains(with, []byte("lib/file")) {
+				t.Errorf("%s: %d bytes, and %d without the repository: %.300q", format, len(with), len(lack), with)
+			}
+			if outside.ETag == inside.ETag || !outside.Weak || bytes.Equal(with, whole) {
+				t.Errorf("%s: %d bytes with the ETag %s, weak %t; the insider gets %d with %s", format, len(with), outside.ETag,
+					outside.Weak, len(whole), inside.ETag)
+			}
 		}
 	}
 }

@@ -145,9 +145,9 @@ func described(r Resource) *Found {
 	return &Found{URI: r.String(), MIMEType: TypeJSON, FileName: path.Base(r.Repository) + ".json"}
 }
 
-// window returns the part of a list that a resource shows: a page if it is read or has After, and
+// pageOf returns the part of a list that a resource shows: a page if it is read or has After, and
 // else all. next is the URI of the following page, or "".
-func (r Resource) window(names []string) (start, end int, next string) {
+func (r Resource) pageOf(names []string) (start, end int, next string) {
 	if r.After != "" {
 		var found bool
 		if start, found = slices.BinarySearch(names, r.After); found {
@@ -252,7 +252,7 @@ func findRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) 
 	for i, ref := range refs {
 		names[i] = ref.Name
 	}
-	start, end, next := r.window(names)
+	start, end, next := r.pageOf(names)
 	view := refsView{r.Repository, Text(branch), next}
 	shown := listing{view, "refs", end - start, func(i int) any { return viewRef(r.Repository, refs[start+i]) }}
 	return shown.fill(ctx, outline(r), next)
@@ -262,7 +262,7 @@ func findRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) 
 func (s *Service) findCatalogue(ctx context.Context, r Resource) (*Found, error) {
 	known := s.options.Catalogue.For(ctx)
 	names := known.Names()
-	start, end, next := r.window(names)
+	start, end, next := r.pageOf(names)
 	shown := listing{catalogueView{len(names), next}, "repositories", end - start, func(i int) any {
 		name := names[start+i]
 		repository, err := known.Known(name)

@@ -175,7 +175,7 @@ func TestAgreesWithGitGrep(t *testing.T) {
 		commit := repo.Commit("main", randomFiles(r)...)
 		for _, p := range patterns {
 			q := search.Query{Terms: []pattern.Term{{Text: p.text, Regexp: p.regexp}}, Case: p.c}
-			// With answers of the commits before.
+			// Here with cached answers of earlier commits.
 			found += agree(t, b.Searcher, repo.Dir, "repo", commit, q, p.arguments...)
 			found += agree(t, b.fresh(), repo.Dir, "repo", commit, q, p.arguments...)
 			cases += 2

@@ -8,7 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// What has no room in a result is to be had as a whole: the first page says
+// Content that exceeds a result can be downloaded whole: the first page says
 // where and how to download it, and the pages after that do not again. It is said
 // in the text: frameworks read each link, or fail on it.
 func TestACutPagePointsAtADownload(t *testing.T) {
@@ -83,7 +83,7 @@ func TestACutListOfRepositoriesPointsAtAll(t *testing.T) {
 	}
 }
 
-// Of many repositories the first few are told.
+// The error lists the first few of many repositories.
 func TestASearchPointsAtWhatItFoundIn(t *testing.T) {
 	s := open(t, samples)
 	const archives = "All files of the commit are in its archive"

@@ -349,7 +349,7 @@ func TestLongChangesGoOn(t *testing.T) {
 		args{"repo": "one", "base": first, "paths": "a", "detail": "full_patch"}) != a {
 		t.Error("the parts are not the whole")
 	}
-	// Of the line that is too long, what does not fit is left out, and said so.
+	// A line that is too long is cut, with a note.
 	if len(got) >= len(want) || !strings.HasSuffix(got, "+end\n") || strings.Count(got, "+some line\n") != 9000 {
 		t.Errorf("%d bytes of %d", len(got), len(want))
 	}

@@ -320,7 +320,7 @@ func TestEndlessTreesEnd(t *testing.T) {
 	}
 }
 
-// Whoever writes a commit chooses the names in it.
+// The author of a commit chooses the names in it.
 func TestHostilePeopleAreShownHarmless(t *testing.T) {
 	s, repo := single(t)
 	repo.Commit("main", gittest.Regular("a", "one\ntwo\n"))

@@ -64,3 +64,42 @@ func TestDamagedRefsAreNoneThatDoNotContain(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 }
+
+// A repository with thousands of refs and an unusable pack is damaged, and not taken for a busy server.
+func TestAnUnusablePackOfManyRefsIsCalledDamage(t *testing.T) {
+	s, repo := single(t)
+	id := repo.Commit("main", gittest.Regular("f", gittest.Noise(1000)))
+	repo.Git("repack", "-adq")
+	packed := "# pack-refs with: peeled fully-peeled sorted \n"
+	for i := range 2300 {
+		packed += fmt.Sprintf("%s refs/heads/b%04d\n", id, i)
+	}
+	repo.WriteFile("packed-refs", []byte(packed))
+	packs, err := filepath.Glob(filepath.Join(repo.Dir, "objects/pack/*.pack"))
+	if err != nil || len(packs) != 1 || os.Chmod(packs[0], 0o600) != nil || os.Truncate(packs[0], 100) != nil {
+		t.Fatal(packs, err)
+	}
+	for tool, arguments := range map[string]args{
+		"list_branches": {"repo": "one"}, "get_file_contents": {"repo": "one", "path": "f"}, "list_commits": {"repo": "one"},
+	} {
+		if r := s.call(tool, arguments); strings.Contains(r.text, "descriptors") ||
+			!strings.Contains(r.text, "unreadable") && !strings.Contains(r.text, "git fsck") {
+			t.Errorf("%s: %.500s, want damage", tool, r.text)
+		}
+	}
+}
+
+// A tag of a file has no commit and no files, which is no damage.
+func TestATagOfAFileIsRefusedWithTheReason(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main", gittest.Regular("key", "of a person\n"))
+	repo.SetRef("refs/tags/light", repo.Git("rev-parse", "main:key"))
+	repo.Git("tag", "-m", "x", "annotated", "light")
+	for _, ref := range []string{"light", "annotated", "refs/tags/annotated", "annotated^{}", "annotated~1"} {
+		for _, tool := range []string{"list_commits", "get_file_contents", "get_repository_tree", "get_archive_link"} {
+			if r := s.call(tool, args{"repo": "one", "ref": ref}); !r.failed || !strings.Contains(r.text, "leads to a file (blob ") {
+				t.Errorf("%s of %s: %s, want an error with the reason", tool, ref, r.text)
+			}
+		}
+	}
+}

@@ -116,7 +116,7 @@ func TestRefsAreThoseOfGit(t *testing.T) {
 				var want []string
 				for row := range strings.SplitSeq(strings.TrimSuffix(repo.Git(command...), "\x1e"), "\x1e") {
 					row = strings.TrimPrefix(strings.TrimPrefix(row, "\n"), kind.folder)
-					// Of a file git calls the beginning its subject.
+					// git shows the beginning of a file as its subject.
 					if row != "" {
 						want = append(want, strings.TrimSuffix(row, "\x1fx"))
 					}
@@ -151,7 +151,7 @@ func TestDamagedRefsAreListed(t *testing.T) {
 	repo.Git("tag", "-a", "-m", "whole", "whole", "main")
 	repo.Git("tag", "-a", "-m", "broken", "broken", "main")
 	id := repo.Git("rev-parse", "broken")
-	repo.Git("pack-refs", "--all") // which tells what the tag leads to
+	repo.Git("pack-refs", "--all") // which has the target of the tag
 	file := filepath.Join(repo.Dir, "objects", id[:2], id[2:])
 	if err := os.Chmod(file, 0o600); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func toolNames() []string {
 	return names
 }
 
-// Names of other servers' tools, and misspelt ones, lead to what there is.
+// The errors for misspelt names and names of other servers' tools suggest existing tools.
 func TestAnUnknownToolIsTakenForTheOneThatIsMeant(t *testing.T) {
 	offered := toolNames()
 	for name, want := range map[string][]string{
@@ -59,7 +59,7 @@ func TestAnUnknownToolIsTakenForTheOneThatIsMeant(t *testing.T) {
 	}
 }
 
-// What other tools call an argument leads to arguments that there are.
+// The errors for names of other tools' arguments suggest existing arguments.
 func TestAnUnknownArgumentIsTakenForTheOneThatIsMeant(t *testing.T) {
 	all := make(map[string]bool)
 	for _, tool := range New(Options{}) {

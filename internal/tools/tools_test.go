@@ -15,7 +15,7 @@ import (
 	"github.com/repomcp/repomcp/internal/tools"
 )
 
-// What models are told is the same whatever repositories there are, and valid.
+// Descriptions are valid, and do not depend on repositories.
 func TestDescriptionsAreStatic(t *testing.T) {
 	var seen []string
 	for _, root := range []string{samples, t.TempDir(), samples} {
@@ -367,8 +367,8 @@ func TestTheListOfToolsIsShort(t *testing.T) {
 	}
 }
 
-// The id of a tree that a result has leads back to it, and no other does: what no
-// served commit leads to stays hidden, also once it was handed out.
+// The id of a tree in a result is accepted, and no other id: a tree that no
+// served commit has stays hidden, even if an earlier result contained its id.
 func TestTreesThatWereHandedOut(t *testing.T) {
 	s, repo := single(t)
 	repo.Commit("main", gittest.Regular("old/deep/file", "1"))

@@ -246,7 +246,7 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 	if err := subscribe("d", "10.0.0.3", "repo://repo"); err != nil || watched() != "a1d2e1" {
 		t.Errorf("one more of a session: %v, %s", err, watched())
 	}
-	// Who was forgotten subscribes anew.
+	// A forgotten client subscribes again.
 	if err := subscribe("b", "10.0.0.1", branchURI); err != nil || watched() != "a1b1e1" {
 		t.Errorf("one that comes back: %v, %s", err, watched())
 	}

@@ -28,8 +28,8 @@ type step struct {
 	pause time.Duration // before the next step
 }
 
-// The gate in words: whatever comes, the bounds are kept at every moment, nobody waits
-// longer than the patience, a refusal says the truth, and at the end nothing is left.
+// The rules of the gate: its bounds hold at every moment, no request waits longer than the patience, the
+// reason of a refusal is right, and at the end nothing is reserved.
 func TestGateKeepsItsBounds(t *testing.T) {
 	refused := make(map[Reason]int)
 	var granted atomic.Int64
@@ -54,11 +54,11 @@ func TestGateKeepsItsBounds(t *testing.T) {
 	})
 	for _, reason := range []Reason{Client, Repository, Server} {
 		if refused[reason] == 0 {
-			t.Errorf("nobody was refused for %s", reason)
+			t.Errorf("no request was refused for %s", reason)
 		}
 	}
 	if granted.Load() == 0 {
-		t.Error("nobody was let in")
+		t.Error("no request was admitted")
 	}
 }
 
@@ -289,7 +289,7 @@ func TestPartsGiveTheirPlaceBack(t *testing.T) {
 	})
 }
 
-// TestAGrantShrinks gives back a part of a grant: what waits for it is let in, and the
+// TestAGrantShrinks gives back a part of a grant: a waiting request is admitted, and the
 // sum is right at the end.
 func TestAGrantShrinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -143,7 +143,8 @@ func TestBoundTokensAreRefused(t *testing.T) {
 	for typ, want := range map[string]string{
 		"at+jwt": "", "JWT": "", "dpop+jwt": "invalid", "DPoP+JWT": "invalid", "application/dpop+jwt": "invalid",
 	} {
-		_, err := issuer.Authenticate(t.Context(), source.TokenOf(t, good, map[jose.HeaderKey]any{jose.HeaderType: typ}))
+		token := source.TokenOf(t, good, map[jose.HeaderKey]any{jose.HeaderType: typ})
+		_, err := issuer.Authenticate(t.Context(), token)
 		if kind(t, err) != want {
 			t.Errorf("a token of the type %s: %v, want %q", typ, err, want)
 		}

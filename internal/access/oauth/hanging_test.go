@@ -16,7 +16,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/oauth/issuertest"
 )
 
-// road leads to an issuer, and takes no requests to their end while it is blocked. It runs in a
+// road is the connection to an issuer; while it is blocked, requests do not end. It runs in a
 // bubble of synctest, in which a connection would keep the clock from going on.
 type road struct {
 	issuer *issuertest.Issuer

@@ -218,7 +218,7 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 		t.Errorf("a key that is not known: %v", err)
 	}
 	if _, err := issuer.Authenticate(gone, token); err != nil {
-		t.Errorf("what is known waits for nobody: %v", err)
+		t.Errorf("a known key waits for the issuer: %v", err)
 	}
 	cancel()
 	<-ended

@@ -56,7 +56,7 @@ func FuzzRules(f *testing.F) {
 			}
 		}
 		if stranger := first.answerFor(principals[1]); !public && slices.ContainsFunc(names, stranger.allows) {
-			t.Error("somebody who fits no rule may read")
+			t.Error("a principal without a matching rule may read")
 		}
 	})
 }

@@ -86,7 +86,7 @@ func TestTokensThatAreBeingWrittenLetNobodyIn(t *testing.T) {
 	}
 }
 
-// What is left of a file whose writer has died is refused, or lets in some of those of the whole.
+// A file whose writer has died is refused, or admits some of the tokens of the complete file.
 func TestTokensThatWereWrittenInPartLetNobodyElseIn(t *testing.T) {
 	t.Parallel()
 	w := newWritten(t)

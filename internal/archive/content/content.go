@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/archive/convert"
-	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
+	"github.com/repomcp/repomcp/internal/git/subst"
 )
 
 // maxSubstituteBytes bounds a file with export-subst, which is held in memory: version files have a

@@ -277,7 +277,7 @@ func TestRandomContentsAsGit(t *testing.T) {
 		"ident eol=crlf working-tree-encoding=UTF-16LE-BOM", "ident text=auto eol=crlf working-tree-encoding=Shift_JIS",
 		"eol=crlf working-tree-encoding=latin-1", "ident working-tree-encoding=gb18030",
 	}
-	// git reads beyond the end of a content with "$Id:$" in it, which ends in a fault
+	// git reads beyond the end of a content with "$Id:$", which can crash
 	// where many are in its memory.
 	for range gittest.Volume(2, 8) {
 		cases := make([]comparison, 750)

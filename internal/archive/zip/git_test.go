@@ -231,7 +231,7 @@ func manyFiles(repo *gittest.Repo, entries int) string {
 	return commitAt(repo, repo.GitInput([]byte(listing.String()), "mktree"), "1700000000")
 }
 
-// Where nothing is deflated, our archive is git's to the byte, with the zip64
+// An archive without deflated members is git's to the byte, with the zip64
 // records too.
 func TestSameBytesAsGit_WhenStored(t *testing.T) {
 	gittest.Long(t)

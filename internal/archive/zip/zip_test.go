@@ -194,8 +194,8 @@ func TestStandardReader(t *testing.T) {
 	}
 }
 
-// golden are digests of the samples' archive. Whoever changes them changes
-// EncoderVersion or gzip.EncoderVersion too.
+// golden are digests of the samples' archive. A change of them requires a new
+// EncoderVersion or gzip.EncoderVersion.
 var golden = map[string]string{"zip2+gz1": "15c5f1cbfc6bbb028cb18c9f9e90fb76"}
 
 func TestGolden(t *testing.T) {
@@ -383,7 +383,7 @@ func TestStream_FinishedOrAborted(t *testing.T) {
 	}
 }
 
-// What is kept of each member is small, and given up when it is written.
+// The memory for each member is small, and released when it is written.
 func TestDirectoryIsCompact(t *testing.T) {
 	d := newBuilder(t, 1, 0).format.NewDirectory()
 	const n = 100_000

@@ -82,7 +82,7 @@ func TestAFileIsTakenWhenItHasSettled(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		h.expect(true, "new\n", "")
 		h.expect(false, "new\n", "")
-		// Who writes on begins the time anew.
+		// Each further write restarts the time.
 		for _, more := range []string{"a\n", "a\nb\n", "a\nb\nc\n"} {
 			h.write(more)
 			h.expect(false, "new\n", "")
@@ -137,7 +137,7 @@ func TestAFileIsRefusedAndToldOfOnce(t *testing.T) {
 	}
 }
 
-// What cannot be read is told of once, and followed when it can be.
+// An unreadable file is reported once, and followed when it can be read.
 func TestAFileThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for why, spoil := range map[string]func(path string) error{

@@ -173,7 +173,7 @@ func TestIdleQueueSavesNoTurns(t *testing.T) {
 			mark(q, busy, workers.MaxCredit)
 		}
 	})
-	// From when the sleeper wakes the two alternate: in every stretch of three
+	// The two alternate after the sleeper has woken: in every stretch of three
 	// there is one of each, give or take the first.
 	for i := tasks + 1; i+3 < 3*tasks-1; i++ {
 		if ran[i] == ran[i+1] && ran[i+1] == ran[i+2] && ran[i+2] == ran[i+3] {

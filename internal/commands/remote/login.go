@@ -119,8 +119,8 @@ func newLogout(env cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout URL",
 		Short: "Forget the token for a server",
-		Long: `Forget the token that repomcp login stored for a server. It is still good for whoever
-else has it: the server's operator revokes it.`,
+		Long: `Forget the token that repomcp login stored for a server. It stays valid for others that
+have it, until the server's operator revokes it.`,
 		Args: cli.CountArguments(1, 1, "name the server, such as https://git.example.com"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			origin, store, err := storeFor(env, args[0])

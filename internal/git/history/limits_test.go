@@ -262,7 +262,7 @@ func TestFactsKeepTheirBound(t *testing.T) {
 	t.Parallel()
 	repo, ids := line(t, 150)
 	snapshot := open(t, repo.Dir)
-	const bytes = 20_000 // one block of commits, and less than what their paths lead to
+	const bytes = 20_000 // one block of commits, and less than their paths need
 	facts := NewFacts(bytes)
 	var group sync.WaitGroup
 	for range 4 {

@@ -59,7 +59,7 @@ func crossed(t *testing.T, seed uint64, commits int, wrong bool) (repo *gittest.
 	return repo, ids
 }
 
-// reachable tells of each commit which ones it leads to.
+// reachable returns the commits that each commit reaches.
 func reachable(repo *gittest.Repo) map[string]map[string]bool {
 	reach := make(map[string]map[string]bool)
 	for line := range strings.Lines(repo.Git("log", "--all", "--topo-order", "--reverse", "--format=%H %P")) {
@@ -110,7 +110,7 @@ func TestMergeBasesAreGits(t *testing.T) {
 			if x, y := missing(reach[b], reach[a]), missing(reach[a], reach[b]); ahead != x || behind != y {
 				t.Fatalf("seed %d: %s is %d ahead of %s and %d behind, not %d and %d", seed, b, ahead, a, behind, x, y)
 			}
-			// Where clocks were wrong git's count is sometimes, too.
+			// With wrong clocks, git's count is sometimes wrong, too.
 			if !wrong {
 				counts := repo.Git("rev-list", "--left-right", "--count", b+"..."+a)
 				if counts != fmt.Sprintf("%d\t%d", ahead, behind) {

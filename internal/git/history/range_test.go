@@ -13,7 +13,7 @@ import (
 
 // TestRangesAreThoseOfGit is about base..head and base...head, with all other
 // options of a log. Where clocks are so wrong that git itself shows a commit that
-// the base leads to, ours is compared with what each side leads to.
+// the base reaches, ours is compared with the commits that each side reaches.
 func TestRangesAreThoseOfGit(t *testing.T) {
 	gittest.Long(t)
 	n := struct{ cases, shown, partial, pathed, clocks, unsettled int }{}
@@ -49,7 +49,7 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 			switch {
 			case slices.Equal(got, want):
 			case slices.ContainsFunc(want, func(id string) bool { return !slices.Contains(truth, id) }):
-				n.clocks++ // with these options git stops before it has met all that the base leads to
+				n.clocks++ // with these options git stops before it has seen all commits that the base reaches
 				continue
 			case c.options.Symmetric && pathed, !c.options.Since.IsZero():
 				// git goes by what its search for merge bases happens to have read, and
@@ -80,8 +80,8 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 	t.Logf("%+v", n)
 }
 
-// only lists what one side of a range leads to and the other does not, by looking
-// at all that each leads to.
+// only lists the commits that one side of a range reaches and the other does not, by comparing
+// all commits that each side reaches.
 func only(repo *gittest.Repo, o LogOptions) []string {
 	base, head := strings.Fields(repo.Git("rev-list", o.Base.String())), strings.Fields(repo.Git("rev-list",
 		o.Start.String()))

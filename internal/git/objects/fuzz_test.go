@@ -11,7 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// FuzzAlternates: whatever the file says, no path leads out of the root, and none is
+// FuzzAlternates: whatever the file contains, no path is outside of the root, and none is
 // there twice.
 func FuzzAlternates(f *testing.F) {
 	f.Add([]byte("/srv/git/pool.git/objects\n../../pool.git/objects\n# comment\n\"/srv/git/a\\tb\"\n"),

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/git/objects/packtest"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -94,13 +93,13 @@ func TestDamagedLargeIndexIsRefused(t *testing.T) {
 	}
 	s := newStore(t, nil, repo)
 	snap := snapshot(t, s, repo)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := has(snap, entries[0].ID); errors.Is(err, ErrCorrupt) {
-			break
-		} else if err != nil || time.Now().After(end) {
-			t.Fatal("the damage is not noticed", err)
+	gittest.Await(t, "the damage is noticed", func() bool {
+		_, err := has(snap, entries[0].ID)
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("the damage is reported as %v, want %v", err, ErrCorrupt)
 		}
-	}
+		return err != nil
+	})
 	later := snapshot(t, s, repo)
 	if _, err := has(later, entries[1].ID); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("of a later snapshot: %v", err)

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
 	"github.com/repomcp/repomcp/internal/git/snapshottest"
+	"github.com/repomcp/repomcp/internal/git/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -33,7 +33,7 @@ func snapshotOf(t testing.TB, repo *gittest.Repo) *git.Snapshot {
 }
 
 // gitArchive gives the files below fmt/ of an archive in its order, or false
-// when git gives up.
+// when git fails.
 func gitArchive(t testing.TB, repo *gittest.Repo, commit string) (names []string, contents map[string][]byte, ok bool) {
 	t.Helper()
 	cmd := exec.Command("git", "archive", commit)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
+	"github.com/repomcp/repomcp/internal/git/subst"
 )
 
 // FuzzAppend expands any content with any commit: it never panics, is bounded,

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
+	"github.com/repomcp/repomcp/internal/git/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -77,7 +77,7 @@ var hostile = []struct{ name, message, content string }{
 		")$"},
 }
 
-// TestHostileFilesAreBounded has files whose expansion does not end soon.
+// TestHostileFilesAreBounded expands files whose expansion would take very long.
 func TestHostileFilesAreBounded(t *testing.T) {
 	for _, c := range hostile {
 		t.Run(c.name, func(t *testing.T) {

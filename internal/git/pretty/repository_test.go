@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/pretty"
+	"github.com/repomcp/repomcp/internal/git/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -95,7 +95,7 @@ func TestAbbreviationsGrow(t *testing.T) {
 	}
 }
 
-// fatalFormats make git give up with some commit.
+// fatalFormats make git fail with some commit.
 var fatalFormats = []struct{ format, person, headers string }{
 	{"%ad", "A <a@b> 0 -0500", ""},
 	{"%ai", "A <a@b> 3599 -0100", ""},

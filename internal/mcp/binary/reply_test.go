@@ -227,7 +227,7 @@ func TestRepliesThatLieAreRefused(t *testing.T) {
 	}
 	// The bytes of a stream stand behind the blank line of its part; the random ids and the boundary may hold them too.
 	content := func(old, new string) func([]byte) []byte { return edit("\r\n\r\n"+old, "\r\n\r\n"+new) }
-	// What nobody can do who does not see the boundary.
+	// This requires knowledge of the boundary.
 	injected := func(b []byte) []byte {
 		line, _, _ := bytes.Cut(b, []byte("\r\n"))
 		return content("abc", "a\r\n"+string(line)+"--\r\nc")(b)
@@ -303,7 +303,7 @@ func TestRepliesOfOtherTypesAreRefused(t *testing.T) {
 	}
 }
 
-// Streams come one after the other: who skips one knows nothing of it.
+// Streams come one after the other: a skipped one is not verified.
 func TestStreamsAreReadToTheirEnd(t *testing.T) {
 	s := newStream([]byte("abc"), "image/png", true, true)
 	raw, contentType := write(t, s)

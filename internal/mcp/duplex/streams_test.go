@@ -30,8 +30,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const hang = 30 * time.Second
 
-// fake is a transport whose streams fail on demand. It holds those who use it to
-// what [duplex.Transport] promises.
+// fake is a transport whose streams fail on demand. It checks that its users keep
+// the rules of [duplex.Transport].
 type fake struct {
 	t        *testing.T
 	requests chan string
@@ -203,7 +203,7 @@ func converse(t *testing.T, f *fake, requests int) (told []string, ended error) 
 	return told, ended
 }
 
-// What panics while the bytes are made is one stream, and its client is told.
+// A panic while bytes are made ends one stream, and its client gets an error.
 func TestPanicInAStreamAbortsIt(t *testing.T) {
 	f := &fake{data: func(int) error { return nil }}
 	f.credit = func(n int) error {
@@ -230,8 +230,8 @@ func TestPanicInAStreamAbortsIt(t *testing.T) {
 	}
 }
 
-// What fails or panics while it is sent ends the connection: nobody knows how much of
-// it the client has.
+// A failure or panic during a send ends the connection: it is unknown how much
+// the client has received.
 func TestHalfSentDataEndsTheConnection(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"fails": func() error { return errors.New("broken") }, "panics": func() error { panic("on purpose") },

@@ -258,7 +258,7 @@ func TestStreamsComeInChunks(t *testing.T) {
 	}
 }
 
-// Who knows nothing of binary transfer, or does not want it, never sees a byte that
+// A client without support for binary transfer never gets a byte that
 // is no JSON.
 func TestChunksNeedBothSides(t *testing.T) {
 	const read = `"transferMode":"binary","uri":"repo://hello/contents/small"`

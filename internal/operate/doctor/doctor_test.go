@@ -190,7 +190,7 @@ func TestNothingIsWritten(t *testing.T) {
 	}
 }
 
-// An issuer that answers is told with its keys; one that does not, or goes by another
+// The report has the keys of an issuer that answers; an issuer that does not, or has another
 // name, is a fault.
 func TestTheIssuerIsAsked(t *testing.T) {
 	issuer := issuertest.Start(t)

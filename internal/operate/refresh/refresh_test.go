@@ -291,16 +291,19 @@ func TestFailuresAreToldOnceInAMinute(t *testing.T) {
 		Hook: script(t,
 			"echo what went before >&2; head -c 5000 /dev/zero | tr '\\0' x; echo; echo it is broken; exit 3"),
 	})
-	for i := range 5 {
+	for range 5 {
 		for _, name := range []string{"app", "lib"} {
-			r.Ask(f.get(name))
-			gittest.Await(t, "a failure", func() bool {
+			failed := r.Stats().Failed
+			gittest.Await(t, "a call begins", func() bool {
+				r.Ask(f.get(name)) // does nothing until the last call is as old as Age
 				s := r.Stats()
-				return s.Failed >= int64(2*i+1) && s.Running+
-					s.Waiting == 0
+				return s.Failed > failed || s.Running+s.Waiting > 0
+			})
+			gittest.Await(t, "it fails", func() bool {
+				s := r.Stats()
+				return s.Failed > failed && s.Running+s.Waiting == 0
 			})
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 2 {

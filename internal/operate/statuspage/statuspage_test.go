@@ -322,7 +322,7 @@ func TestAPageOpensItsOwnRepositoriesAlone(t *testing.T) {
 	cancel()
 	page := New(Options{Catalogue: repostest.Open(t, root, repos.Options{})})
 	if _, err := page.Render(ctx, base, base, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("for a visitor who has gone: %v", err)
+		t.Errorf("for a visitor that has gone: %v", err)
 	}
 }
 

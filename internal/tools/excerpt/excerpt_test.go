@@ -55,7 +55,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Whoever goes on where the last excerpt says gets every line once.
+// Excerpts that continue each other contain every line once.
 func TestExcerptsPutTogetherAreTheText(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	cuts := 0

@@ -59,7 +59,7 @@ var table = []prompt{
 		[]mcp.PromptArgument{argumentRepo, argumentRef},
 		func(a arguments) string {
 			return "Explain the repository " + a.text("repo") + a.either("ref", " at "+a.text("ref"), "") +
-				" to somebody who is about to work on it."
+				" to a developer who is about to work on it."
 		},
 		func(a arguments) []string {
 			at := a.call("repo", "ref")

@@ -117,8 +117,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// golden are the digests of mixture at EncoderVersion. Whoever changes them
-// changes EncoderVersion too, or resumed downloads and caches mix two streams.
+// golden are the digests of mixture at EncoderVersion. A change of them
+// requires a new EncoderVersion: otherwise resumed downloads and caches mix two streams.
 var golden = map[string]map[int]string{
 	"gz1": {
 		1: "f0eae2237c3422cf0772c40bcfd3a232",

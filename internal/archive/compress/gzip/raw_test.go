@@ -118,7 +118,7 @@ func TestDeflate(t *testing.T) {
 			if limit := 6 + len(data) + len(data)/1000 + 16; len(want) > limit {
 				t.Errorf("level %d: %d bytes became %d", level, len(data), len(want))
 			}
-			// By workers that have compressed other data, into their own memory.
+			// Workers that have compressed other data before write into their own memory.
 			onWorkers(t, sched, 4, func(w *workers.Worker) {
 				got, err := c.Deflate(w, []byte("before"), data)
 				if err != nil || !bytes.Equal(got, want) {

@@ -61,8 +61,8 @@ func lines(n int) []byte {
 	return p[:n]
 }
 
-// golden are the digests of lines at EncoderVersion. Whoever changes them changes
-// EncoderVersion too, or resumed downloads and caches mix two streams.
+// golden are the digests of lines at EncoderVersion. A change of them requires a
+// new EncoderVersion: otherwise resumed downloads and caches mix two streams.
 var golden = map[string]string{
 	"xz1": "ab1730cf5fe5c747d8777e4f6f77b0e5",
 }

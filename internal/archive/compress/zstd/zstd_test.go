@@ -147,8 +147,8 @@ func TestHigherLevelsAreSmaller(t *testing.T) {
 	}
 }
 
-// golden are the digests of mixture at EncoderVersion. Whoever changes them
-// changes EncoderVersion too, or resumed downloads and caches mix two streams.
+// golden are the digests of mixture at EncoderVersion. A change of them
+// requires a new EncoderVersion: otherwise resumed downloads and caches mix two streams.
 var golden = map[string]map[int]string{
 	"zs4": {
 		MinLevel:     "60a24b2a63c542ca75f7b4eb4a077de5",

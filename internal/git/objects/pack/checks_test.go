@@ -90,7 +90,7 @@ func TestLargeIndexesAreComparedWhileInUse(t *testing.T) {
 		if err := os.WriteFile(names[0], content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// The file is another one to everybody.
+		// The file now counts as another one.
 		when := time.Now().Add(time.Duration(round-10) * time.Hour)
 		if err := os.Chtimes(names[0], when, when); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestReaderEndsItsComparisons(t *testing.T) {
 }
 
 // TestPanicOfAnIndexComparisonFailsItsIndex has the goroutine that compares
-// large indexes panic. Who asks for an object of the pack hears of it.
+// large indexes panic. Requests for an object of the pack report it.
 func TestPanicOfAnIndexComparisonFailsItsIndex(t *testing.T) {
 	repo := gittest.New(t)
 	entries := enoughEntries()

@@ -1,26 +1,33 @@
-package httpx_test
+package mcp
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// sound are repositories that are odd and in which nothing is damaged, with revisions to
-// ask each for.
-var sound = fixture[map[string][]string]{build: func(t *testing.T, root string) map[string][]string {
+// buildSound makes repositories that are odd and in which nothing is damaged. It returns revisions to ask each for.
+func buildSound(t *testing.T, root string) (revisions map[string][]string) {
+	t.Helper()
 	at := func(name string) *gittest.Repo { return gittest.At(t, filepath.Join(root, name+".git")) }
 	lib := at("lib")
 	lib.Commit("main", gittest.Regular("lib.txt", "of lib\n"))
@@ -42,12 +49,12 @@ var sound = fixture[map[string][]string]{build: func(t *testing.T, root string) 
 	hiding := filepath.Join(root, "whole.git")
 	gittest.Existing(t, hiding).Git("config", "transfer.hideRefs", "refs/heads/feature")
 
-	revisions := make(map[string][]string)
+	revisions = make(map[string][]string)
 	for _, name := range []string{"odd", "shallow", "whole", "borrowing", "unborn", "detached", "empty"} {
 		revisions[name] = revisionsOf(gittest.Existing(t, filepath.Join(root, name+".git")))
 	}
 	return revisions
-}}
+}
 
 // oddRepository has tags of everything, files of every kind, and a history.
 func oddRepository(t *testing.T, r *gittest.Repo, module string) *gittest.Repo {
@@ -115,25 +122,44 @@ func revisionsOf(r *gittest.Repo) []string {
 	return slices.Compact(revisions)
 }
 
+// journal is the log of a server.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
 // soundness counts what was asked, and judges each answer.
 type soundness struct {
-	*tricky
-	log    *journal
-	socket *socket
-	read   int // of the log
-	asked  int
-	good   map[string]int // by what was asked
+	*local
+	log        *journal
+	connection connected
+	read       int // of the log
+	asked      int
+	good       map[string]int // by what was asked
 }
 
 // judge fails for an answer that takes a repository for damaged.
-func (s *soundness) judge(t *testing.T, kind, what string, a answer) {
+func (s *soundness) judge(t *testing.T, kind, what string, a received) {
 	t.Helper()
 	s.asked++
-	if a.err != nil || a.status >= http.StatusInternalServerError || strings.Contains(string(a.body), "corrupt_repository") ||
-		strings.Contains(string(a.body), "git fsck") {
+	text := string(a.body)
+	if a.err != nil || strings.Contains(text, "corrupt_repository") || strings.Contains(text, "internal_error") ||
+		strings.Contains(text, "git fsck") {
 		t.Errorf("%s of %s: %v", kind, what, a)
 	}
-	if !a.failed() && !strings.Contains(string(a.body), `"isError":true`) {
+	if !a.failed() && !strings.Contains(text, `"isError":true`) {
 		s.good[kind]++
 	}
 	logged := s.log.String()[s.read:]
@@ -143,26 +169,65 @@ func (s *soundness) judge(t *testing.T, kind, what string, a answer) {
 	}
 }
 
-// TestSoundRepositoriesAreNeverCalledDamaged asks for everything that there is, and much
-// that there is not, on every route: the log of an operator whose mirrors are sound has no
-// error, and no client is told of damage.
+// received is what a plain download, or a link, leads to.
+func (s *soundness) received(t *testing.T, found *resources.Found, err error, want resources.Want) received {
+	t.Helper()
+	var body *resources.Body
+	var content []byte
+	if err == nil {
+		body, err = found.Open(t.Context(), want)
+		if err == nil && want.Method == resources.Get {
+			content, err = body.ReadAll(t.Context())
+		}
+		if err := errors.Join(body.Close(), found.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	beyond := (*resources.RangeError)(nil)
+	if err != nil && !errors.As(err, &beyond) {
+		failure := s.resources.Failure(t.Context(), err, "repo://x")
+		return received{code: 1, body: []byte(string(failure.Reason) + " " + failure.Message)}
+	}
+	return received{body: content, streamed: true}
+}
+
+// download asks for a plain URL.
+func (s *soundness) download(t *testing.T, kind, address string, want resources.Want) {
+	t.Helper()
+	route, rest, _ := strings.Cut(strings.TrimPrefix(address, "/"), "/")
+	rawPath, query, hasQuery := strings.Cut(rest, "?")
+	found, failure := s.resources.FindDownload(t.Context(), resources.Plain(route), rawPath, query, hasQuery)
+	var err error
+	if failure != nil {
+		err = failure
+	}
+	s.judge(t, kind, address, s.received(t, found, err, want))
+}
+
+// TestSoundRepositoriesAreNeverCalledDamaged asks for everything that exists, and for much that does not, in every
+// way: the log of an operator whose mirrors are sound has no error, and no client is told of damage.
 func TestSoundRepositoriesAreNeverCalledDamaged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of requests")
 	}
 	t.Parallel()
-	s := &soundness{tricky: &tricky{}, log: &journal{}, good: make(map[string]int)}
-	var revisions map[string][]string
-	s.target = newTarget(t, targetOptions{
-		tools: true, links: newLinks(t).linking(t), cache: newCache(t, t.TempDir(), nil),
-		http:  httpx.Options{Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))},
-		build: func(root string) { revisions = sound.copyTo(t, root) },
-	})
-	for _, path := range []string{"/", "/healthz", "/repositories", "/repositories/", "/archive/none/main.tar", "/ws", "/mcp"} {
-		s.judge(t, "route", path, s.get(t, path))
-		s.judge(t, "route", path, s.get(t, path, "Accept: text/html"))
+	s := &soundness{log: &journal{}, good: make(map[string]int)}
+	disk, err := cache.OpenDisk(t.TempDir(), 1<<30)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.socket = dial(t, s.url)
+	t.Cleanup(func() {
+		if err := disk.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var revisions map[string][]string
+	s.local = newLocal(t, localOptions{
+		tools: true, links: linked(t), cache: cache.New(cache.Options{Disk: disk}),
+		logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		build:  func(root string) { revisions = buildSound(t, root) },
+	})
+	s.connection = s.connect(t, modernVersion)
 	for name := range revisions {
 		for i, revision := range revisions[name] {
 			if name != "odd" && i%5 != 0 {
@@ -173,14 +238,14 @@ func TestSoundRepositoriesAreNeverCalledDamaged(t *testing.T) {
 			s.askTools(t, name, revision, revisions[name][(i+7)%len(revisions[name])])
 			s.askMessages(t, name, revision)
 		}
-		for _, path := range []string{"/refs/" + name, "/refs/" + name + "?all=1"} {
-			s.judge(t, "refs", path, s.get(t, path))
-			s.judge(t, "refs", path, s.fetch(t, http.MethodHead, path))
+		for _, address := range []string{"/refs/" + name, "/refs/" + name + "?all=1"} {
+			s.download(t, "refs", address, resources.Want{Method: resources.Get})
+			s.download(t, "refs", address, resources.Want{Method: resources.Head})
 		}
 	}
 	t.Logf("%d requests, of which succeeded: %v", s.asked, s.good)
-	for _, kind := range []string{"archive", "HEAD", "range", "link", "stream", "raw", "refs", "route", "WebSocket", "tools/call",
-		methodRead, "completion/complete", "resources/subscribe", "prompts/get", "resources/list", "tools/list"} {
+	for _, kind := range []string{"archive", "HEAD", "range", "link", "stream", "raw", "refs", "connection", "tools/call",
+		MethodRead, MethodComplete, MethodSubscribe, "prompts/get", MethodList, "tools/list"} {
 		if s.good[kind] < 3 {
 			t.Errorf("%d of %s succeeded", s.good[kind], kind)
 		}
@@ -190,8 +255,7 @@ func TestSoundRepositoriesAreNeverCalledDamaged(t *testing.T) {
 	}
 }
 
-// askArchives asks for an archive in a format that goes by the number, with all options in
-// turn.
+// askArchives asks for an archive in a format that goes by the number, with all options in turn.
 func (s *soundness) askArchives(t *testing.T, name, revision string, number int) {
 	t.Helper()
 	formats := []string{"tar", "tar.gz", "tar.zst", "tar.xz", "zip", "manifest.json"}
@@ -199,34 +263,44 @@ func (s *soundness) askArchives(t *testing.T, name, revision string, number int)
 		"?base=main~1&delta=patch", "?base=annotated-blob", "?base=light-tree&fallback=full", "?path=dir", "?exclude=*.bin",
 		"?strip=dir", "?profile=full&lfs=content"}
 	for i := range 2 {
-		path := fmt.Sprintf("/archive/%s/%s.%s%s", name, url.PathEscape(revision), formats[(number+i)%len(formats)],
+		file := fmt.Sprintf("%s.%s%s", url.PathEscape(revision), formats[(number+i)%len(formats)],
 			options[(number/2+5*i)%len(options)])
-		whole := s.get(t, path)
-		s.judge(t, "archive", path, whole)
-		s.judge(t, "HEAD", path, s.fetch(t, http.MethodHead, path))
-		s.judge(t, "range", path, s.get(t, path, "Range: bytes=10-999"))
-		s.judge(t, "range", path, s.get(t, path, "Range: bytes=-7", "If-Range: "+whole.header.Get("ETag")))
-		uri := strings.Replace(path, "/archive/"+name, "repo://"+name+"/archive", 1)
-		s.judge(t, "stream", uri, s.do(t, s.call(modernVersion, methodStream, map[string]any{"uri": uri})))
-		asked := s.do(t, s.linkCall(modernVersion, uri))
-		s.judge(t, "link", uri, asked)
-		var reply struct{ Result struct{ DownloadURL string } }
-		if err := json.Unmarshal(asked.body, &reply); err == nil && reply.Result.DownloadURL != "" {
-			link := strings.TrimPrefix(reply.Result.DownloadURL, s.url)
-			s.judge(t, "link", uri, s.fetch(t, http.MethodHead, link))
-			s.judge(t, "link", uri, s.get(t, link))
-		}
+		address, uri := "/archive/"+name+"/"+file, "repo://"+name+"/archive/"+file
+		s.download(t, "archive", address, resources.Want{Method: resources.Get})
+		s.download(t, "HEAD", address, resources.Want{Method: resources.Head})
+		s.download(t, "range", address, resources.Want{Method: resources.Get,
+			Range: &resources.Range{First: 10, Last: 999, Suffix: -1}})
+		s.download(t, "range", address, resources.Want{Method: resources.Get, Range: &resources.Range{Suffix: 7}})
+		s.judge(t, "stream", uri, s.do(t, s.call(modernVersion, MethodStream, map[string]any{"uri": uri})))
+		s.askLink(t, uri)
 	}
-	signature := "/archive/" + name + "/" + url.PathEscape(revision) + ".tar.asc"
-	s.judge(t, "signature", signature, s.get(t, signature))
+	s.download(t, "signature", "/archive/"+name+"/"+url.PathEscape(revision)+".tar.asc",
+		resources.Want{Method: resources.Get})
+}
+
+// askLink follows the link that a refusal or a result of resources/read has.
+func (s *soundness) askLink(t *testing.T, uri string) {
+	t.Helper()
+	read := s.do(t, s.call(modernVersion, MethodRead, map[string]any{"uri": uri}))
+	s.judge(t, "link", uri, read)
+	_, rest, found := bytes.Cut(read.body, []byte(`httpUrl":"`))
+	address, _, _ := bytes.Cut(rest, []byte(`"`))
+	if !found {
+		return
+	}
+	for _, method := range []string{http.MethodHead, http.MethodGet} {
+		linked, err := s.resources.FindLink(t.Context(), path.Base(string(address)), links.Use{Method: method})
+		s.judge(t, "link", uri, s.received(t, linked.Found, err, resources.Want{Method: resources.Method(method)}))
+	}
 }
 
 func (s *soundness) askFiles(t *testing.T, name, revision string) {
 	t.Helper()
 	for _, file := range []string{"README.md", "dir", "dir/sub/file", "link", "module", "there.bin", "large", "none", ""} {
-		path := "/raw/" + name + "/" + url.PathEscape(revision) + "/" + file
-		s.judge(t, "raw", path, s.get(t, path, "Range: bytes=1-2"))
-		s.judge(t, "raw", path, s.fetch(t, http.MethodHead, path))
+		address := "/raw/" + name + "/" + url.PathEscape(revision) + "/" + file
+		s.download(t, "raw", address, resources.Want{Method: resources.Get,
+			Range: &resources.Range{First: 1, Last: math.MaxInt64, Suffix: -1}})
+		s.download(t, "raw", address, resources.Want{Method: resources.Head})
 	}
 }
 
@@ -283,7 +357,6 @@ func (s *soundness) askTools(t *testing.T, name, revision, other string) {
 	for _, tool := range slices.Sorted(maps.Keys(arguments)) {
 		for _, each := range arguments[tool] {
 			call := s.call(modernVersion, "tools/call", map[string]any{"name": tool, "arguments": each})
-			call.header.Set("Mcp-Name", tool)
 			s.judge(t, "tools/call", fmt.Sprint(tool, each), s.do(t, call))
 		}
 	}
@@ -295,23 +368,18 @@ func (s *soundness) askMessages(t *testing.T, name, revision string) {
 	for _, below := range []string{"", "/refs", "/refs/" + escaped, "/contents", "/contents/README.md",
 		"/refs/" + escaped + "/contents", "/refs/" + escaped + "/contents/dir", "/sha/" + escaped + "/contents/README.md",
 		"/sha/" + escaped, "/archive/" + escaped + ".manifest.json"} {
-		uri := "repo://" + name + below
-		s.judge(t, methodRead, uri, s.do(t, s.call(sessionVersion, methodRead, map[string]any{"uri": uri})))
-		s.judge(t, "stream", uri, s.do(t, s.call(sessionVersion, methodStream, map[string]any{"uri": uri})))
-		message, err := json.Marshal(s.call(modernVersion, methodRead, map[string]any{"uri": uri}).message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		reply := s.socket.call(string(message))
-		s.judge(t, "WebSocket", uri, answer{status: http.StatusOK, body: []byte(reply.raw), code: reply.Error.Code})
+		params := map[string]any{"uri": "repo://" + name + below}
+		s.judge(t, MethodRead, name+below, s.do(t, s.call(sessionVersion, MethodRead, params)))
+		s.judge(t, "stream", name+below, s.do(t, s.call(sessionVersion, MethodStream, params)))
+		s.judge(t, "connection", name+below, s.connection.do(s.call(modernVersion, MethodRead, params)))
 	}
 	uri := "repo://" + name + "/refs/" + escaped
 	template := "repo://{+repo}/refs/tags/{tag}"
 	for method, params := range map[string]map[string]any{
-		"ping": {}, "resources/list": {}, "resources/templates/list": {}, "prompts/list": {},
-		"resources/subscribe": {"uri": uri}, "resources/unsubscribe": {"uri": uri},
+		"ping": {}, MethodList: {}, "resources/templates/list": {}, "prompts/list": {},
+		MethodSubscribe: {"uri": uri}, "resources/unsubscribe": {"uri": uri},
 		"prompts/get": {"name": "explain_repository", "arguments": map[string]any{"repo": name, "ref": revision}},
-		"completion/complete": {"ref": map[string]any{"type": "ref/resource", "uri": template},
+		MethodComplete: {"ref": map[string]any{"type": "ref/resource", "uri": template},
 			"argument": map[string]any{"name": "tag", "value": revision[:min(len(revision), 3)]},
 			"context":  map[string]any{"arguments": map[string]any{"repo": name}}},
 	} {

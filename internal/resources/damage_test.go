@@ -1,4 +1,4 @@
-package httpx_test
+package resources
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,22 +18,21 @@ import (
 // damagedMirrors makes copies of one mirror and damages each in one place.
 type damagedMirrors struct {
 	sound  *gittest.Repo
-	commit string
 	random *rand.Rand
-	whole  map[string][]byte // by path, from the sound mirror
+	whole  map[string][]byte // by URI, from the sound mirror
 }
 
-// The routes: files that flow because they are large, of which one is a delta,
-// one that is held, and archives with all of them.
-var rangedRoutes = []string{
-	"/raw/m/main/noise.bin", "/raw/m/main/grown.bin", "/raw/m/main/half.txt", "/raw/m/main/z/small.txt",
-	"/archive/m/main.tar", "/archive/m/main.tar?prefix=p/", "/archive/m/main.tar.gz", "/archive/m/main.tar.zst",
-	"/archive/m/main.zip",
+// damagedURIs name large files, of which one is a delta, small ones, and archives of all of them.
+var damagedURIs = []string{
+	"repo://m/contents/noise.bin", "repo://m/contents/grown.bin", "repo://m/contents/half.txt",
+	"repo://m/contents/z/small.txt", "repo://m/archive/main.tar", "repo://m/archive/main.tar?prefix=p/",
+	"repo://m/archive/main.tar.gz", "repo://m/archive/main.tar.zst", "repo://m/archive/main.zip",
 }
 
 func newDamagedMirrors(t *testing.T) *damagedMirrors {
 	t.Helper()
-	d := &damagedMirrors{sound: gittest.At(t, filepath.Join(t.TempDir(), "m.git")),
+	root := t.TempDir()
+	d := &damagedMirrors{sound: gittest.At(t, filepath.Join(root, "m.git")),
 		random: rand.New(rand.NewPCG(4, 11)), whole: make(map[string][]byte)}
 	noise := gittest.Noise(6 << 20)
 	files := func(grown string, round int) []gittest.File {
@@ -46,16 +44,11 @@ func newDamagedMirrors(t *testing.T) *damagedMirrors {
 		}
 	}
 	d.sound.Commit("main", files(noise[3<<20:4<<20], 1)...)
-	d.commit = d.sound.Commit("main", files(noise[3<<20:4<<20]+"more", 2)...)
+	d.sound.Commit("main", files(noise[3<<20:4<<20]+"more", 2)...)
 	d.sound.Git("repack", "-adfq", "--depth=10", "--window=10")
-	s := &target{root: filepath.Dir(d.sound.Dir)}
-	s.serve(t, targetOptions{})
-	for _, path := range rangedRoutes {
-		a := s.get(t, path)
-		if a.status != http.StatusOK || a.err != nil {
-			t.Fatal(path, a)
-		}
-		d.whole[path] = a.body
+	s := newService(t, root, Options{})
+	for _, uri := range damagedURIs {
+		d.whole[uri] = contentOf(t, mustFind(t, s, uri))
 	}
 	return d
 }
@@ -70,8 +63,8 @@ func (d *damagedMirrors) copy(t *testing.T) *gittest.Repo {
 	return gittest.Existing(t, dir)
 }
 
-// file is the only one of a pattern, which may be written.
-func file(t *testing.T, repo *gittest.Repo, pattern string) string {
+// writable returns the only file of a pattern, after it was made writable.
+func writable(t *testing.T, repo *gittest.Repo, pattern string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(repo.Dir, pattern))
 	if err != nil || len(names) == 0 {
@@ -112,7 +105,7 @@ func (d *damagedMirrors) damages(t *testing.T) []damage {
 		at, bit := 12+(size-32)*i/gittest.Volume(8, 80)+d.random.IntN(1000), bit()
 		all = append(all, damage{fmt.Sprintf("bit %d of %d of the pack", bit, at),
 			func(t *testing.T, repo *gittest.Repo) {
-				flip(t, file(t, repo, "objects/pack/*.pack"), min(at, size-21), bit)
+				flip(t, writable(t, repo, "objects/pack/*.pack"), min(at, size-21), bit)
 			}})
 	}
 	blobs := d.blobs()
@@ -120,11 +113,11 @@ func (d *damagedMirrors) damages(t *testing.T) []damage {
 		bit := bit()
 		all = append(all, damage{fmt.Sprintf("bit %d of the header of %s", bit, path),
 			func(t *testing.T, repo *gittest.Repo) {
-				flip(t, file(t, repo, "objects/pack/*.pack"), at, bit)
+				flip(t, writable(t, repo, "objects/pack/*.pack"), at, bit)
 			}})
 		all = append(all, damage{fmt.Sprintf("a bit of the length of %s", path),
 			func(t *testing.T, repo *gittest.Repo) {
-				flip(t, file(t, repo, "objects/pack/*.pack"), at+1, 1)
+				flip(t, writable(t, repo, "objects/pack/*.pack"), at+1, 1)
 			}})
 	}
 	for _, pair := range [][2]string{{"a/first.txt", "z/small.txt"}, {"noise.bin", "half.txt"},
@@ -137,18 +130,18 @@ func (d *damagedMirrors) damages(t *testing.T) []damage {
 		share, bit := d.random.Float64(), bit()
 		all = append(all, damage{fmt.Sprintf("bit %d of loose %s at %.2f", bit, path, share),
 			func(t *testing.T, repo *gittest.Repo) {
-				pack := file(t, repo, "objects/pack/*.pack")
+				pack := writable(t, repo, "objects/pack/*.pack")
 				content, err := os.ReadFile(pack)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, name := range []string{pack, file(t, repo, "objects/pack/*.idx")} {
+				for _, name := range []string{pack, writable(t, repo, "objects/pack/*.idx")} {
 					if err := os.Remove(name); err != nil {
 						t.Fatal(err)
 					}
 				}
 				repo.GitInput(content, "unpack-objects", "-q")
-				loose := file(t, repo, filepath.Join("objects", id[:2], id[2:]))
+				loose := writable(t, repo, filepath.Join("objects", id[:2], id[2:]))
 				info, err := os.Stat(loose)
 				if err != nil {
 					t.Fatal(err)
@@ -161,7 +154,7 @@ func (d *damagedMirrors) damages(t *testing.T) []damage {
 
 func (d *damagedMirrors) pack(t *testing.T) []byte {
 	t.Helper()
-	content, err := os.ReadFile(file(t, d.sound, "objects/pack/*.pack"))
+	content, err := os.ReadFile(writable(t, d.sound, "objects/pack/*.pack"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +181,7 @@ func (d *damagedMirrors) offsets(t *testing.T) map[string]int {
 		names[id] = path
 	}
 	found := make(map[string]int)
-	for line := range strings.Lines(d.sound.Git("verify-pack", "-v", file(t, d.sound, "objects/pack/*.idx"))) {
+	for line := range strings.Lines(d.sound.Git("verify-pack", "-v", writable(t, d.sound, "objects/pack/*.idx"))) {
 		words := strings.Fields(line)
 		if path := names[words[0]]; path != "" {
 			at, err := strconv.Atoi(words[4])
@@ -202,60 +195,72 @@ func (d *damagedMirrors) offsets(t *testing.T) map[string]int {
 }
 
 // outcomes count what became of requests.
-type outcomes struct{ right, refused, aborted, wrong int }
+type outcomes struct{ right, refused, broken, wrong int }
 
-// judge holds an answer against what it should be.
-func (o *outcomes) judge(t *testing.T, what string, a answer, status int, span string, want []byte) {
+// download asks for a part, or for the whole, and compares what comes with what is wanted.
+func (o *outcomes) download(
+	t *testing.T, s *Service, what, uri string, part *Range, want []byte,
+) (got []byte, etag string) {
 	t.Helper()
-	switch {
-	case a.status >= 400:
+	found, err := s.Find(t.Context(), uri)
+	if err != nil {
 		o.refused++
-	case !bytes.HasPrefix(want, a.body) || a.status != status || a.header.Get("Content-Range") != span:
+		return nil, ""
+	}
+	defer func() {
+		if err := found.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var out bytes.Buffer
+	body, err := write(t, found, Want{Range: part}, &out)
+	switch got = out.Bytes(); {
+	case body == nil:
+		o.refused++
+		return nil, ""
+	case !bytes.HasPrefix(want, got) || part != nil && (body.Offset != part.First || body.Length != int64(len(want))):
 		o.wrong++
-		t.Errorf("%s: %d, range %q, %d bytes that are others, %v", what, a.status, a.header.Get("Content-Range"),
-			len(a.body), a.err)
-	case a.err != nil:
-		o.aborted++ // after right bytes, which may be gone on from
-	case len(a.body) != len(want):
+		t.Errorf("%s: %s: %d bytes that are others, %v", what, uri, len(got), err)
+	case err != nil:
+		o.broken++ // after right bytes, after which a client can go on
+	case len(got) != len(want):
 		o.wrong++
-		t.Errorf("%s: a clean end after %d of %d bytes", what, len(a.body), len(want))
+		t.Errorf("%s: %s: a clean end after %d of %d bytes", what, uri, len(got), len(want))
 	default:
 		o.right++
+		return nil, ""
 	}
+	return got, found.ETag
 }
 
-// chosen says whether this mirror gets the i-th of n requests that are alike: one
-// of them, by turns, so that damages of each kind meet all. A soak makes them all.
+// chosen reports whether this mirror gets the i-th of n requests that are alike: it gets one of them, in turn, so
+// that damages of each kind meet all. A soak makes them all.
 func chosen(mirror, i, n int) bool { return mirror%gittest.Volume(n, 1) == i%gittest.Volume(n, 1) }
 
-// attack asks for parts before and after the whole, and for the rest of what was
-// aborted once the mirror is mended. Packed archives and parts take turns.
+// attack asks for parts before and after the whole, and for the rest of broken downloads once the mirror is mended.
+// Packed archives and parts take turns.
 func (d *damagedMirrors) attack(t *testing.T, o *outcomes, number int, damage damage) {
 	t.Helper()
 	repo := d.copy(t)
 	damage.do(t, repo)
-	s := &target{root: filepath.Dir(repo.Dir)}
-	s.serve(t, targetOptions{})
-	begun := make(map[string]answer)
-	for i, path := range rangedRoutes {
-		if strings.HasPrefix(path, "/archive/") && !chosen(number, i, 2) {
+	s := newService(t, filepath.Dir(repo.Dir), Options{})
+	begun, tags := make(map[string][]byte), make(map[string]string)
+	for i, uri := range damagedURIs {
+		if strings.Contains(uri, "/archive/") && !chosen(number, i, 2) {
 			continue
 		}
-		whole := d.whole[path]
+		whole := d.whole[uri]
 		n := len(whole)
 		part := func(turn, first, last int) {
-			if !chosen(number/2+i, turn, 2) {
-				return
+			if chosen(number/2+i, turn, 2) {
+				o.download(t, s, damage.name, uri, newRange(int64(first), int64(last-first+1)), whole[first:last+1])
 			}
-			span := fmt.Sprintf("bytes %d-%d/%d", first, last, n)
-			o.judge(t, damage.name+": "+span+" of "+path,
-				s.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", first,
-					last)), http.StatusPartialContent, span, whole[first:last+1])
 		}
 		part(0, 0, n/3)
 		part(1, n/2, n/2+10)
-		begun[path] = s.get(t, path)
-		o.judge(t, damage.name+": the whole of "+path, begun[path], http.StatusOK, "", whole)
+		if got, etag := o.download(t, s, damage.name, uri, nil, whole); len(got) > 0 {
+			begun[uri], tags[uri] = got, etag
+		}
 		at := d.random.IntN(n)
 		part(0, at, min(at+100_000, n-1))
 		part(1, n-1, n-1)
@@ -263,25 +268,20 @@ func (d *damagedMirrors) attack(t *testing.T, o *outcomes, number int, damage da
 	if err := errors.Join(os.RemoveAll(repo.Dir), gittest.LinkTree(d.sound.Dir, repo.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	for path, a := range begun {
-		if a.err == nil || len(a.body) == 0 {
-			continue
-		}
-		rest := s.get(t, path, fmt.Sprintf("Range: bytes=%d-", len(a.body)), "If-Range: "+a.header.Get("Etag"))
-		if rest.err != nil || rest.status != http.StatusPartialContent || !bytes.Equal(append(a.body, rest.body...),
-			d.whole[path]) {
+	for uri, got := range begun {
+		found := mustFind(t, s, uri)
+		rest, err := bytesOf(t, found, Want{Range: newRange(int64(len(got)), -1)})
+		if err != nil || found.ETag != tags[uri] || !bytes.Equal(append(got, rest...), d.whole[uri]) {
 			o.wrong++
-			t.Errorf("%s: %s was aborted after %d bytes, and goes on with %d and %d others, %v", damage.name, path,
-				len(a.body), rest.status, len(rest.body), rest.err)
+			t.Errorf("%s: %s broke after %d bytes, and goes on with %d others, %v", damage.name, uri, len(got), len(rest), err)
 			continue
 		}
 		o.right++
 	}
 }
 
-// A bit that flipped, or an index that is wrong with a right checksum, never
-// gives wrong bytes, in parts as little as in the whole; and what came before a
-// connection broke is right.
+// A bit that flipped, or an index that is wrong with a right checksum, never gives wrong bytes, neither in parts nor
+// in the whole. All bytes before a break are right.
 func TestDamagedMirrorsGiveNoWrongByte(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
@@ -292,48 +292,41 @@ func TestDamagedMirrorsGiveNoWrongByte(t *testing.T) {
 		d.attack(t, &o, number, damage)
 	}
 	t.Logf("%d damaged mirrors: %+v", len(damages), o)
-	if o.right < 6*len(damages) || o.refused < 2*len(damages) || o.aborted == 0 {
+	if o.right < 6*len(damages) || o.refused < 2*len(damages) || o.broken == 0 {
 		t.Errorf("too few cases of a kind: %d mirrors, %+v", len(damages), o)
 	}
 }
 
-// A proof that a file was compared with its id does not outlast a change of the
-// mirror under the running server, without a trace in its times.
+// The memory that a file was compared with its id does not outlast a change of the mirror under the running server,
+// which leaves no trace in its times.
 func TestRangesOfAFileThatIsDamagedAfterwards(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
 	d := newDamagedMirrors(t)
 	repo := d.copy(t)
-	s := &target{root: filepath.Dir(repo.Dir)}
-	s.serve(t, targetOptions{})
-	const path = "/raw/m/main/noise.bin"
-	whole := d.whole[path]
-	part := func() answer { return s.get(t, path, "Range: bytes=2000000-2999999") }
-	if a := part(); a.err != nil || !bytes.Equal(a.body, whole[2000000:3000000]) {
-		t.Fatal("the sound mirror: ", a)
+	s := newService(t, filepath.Dir(repo.Dir), Options{})
+	const uri = "repo://m/contents/noise.bin"
+	want := d.whole[uri][2_000_000:3_000_000]
+	part := func() ([]byte, error) {
+		return bytesOf(t, mustFind(t, s, uri), Want{Range: newRange(2_000_000, 1_000_000)})
 	}
-	pack := file(t, repo, "objects/pack/*.pack")
+	if got, err := part(); err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("the sound mirror: %d bytes, %v", len(got), err)
+	}
+	pack := writable(t, repo, "objects/pack/*.pack")
 	info, err := os.Stat(pack)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := d.offsets(t)["noise.bin"] + 2_500_000
-	content := d.pack(t)
-	binary.BigEndian.PutUint64(content[at:], 0x0123456789abcdef)
 	out, err := os.OpenFile(pack, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := out.WriteAt(content[at:at+8], int64(at)); err != nil {
+	_, err = out.WriteAt(binary.BigEndian.AppendUint64(nil, 0x0123456789abcdef), int64(d.offsets(t)["noise.bin"]+2_500_000))
+	if err := errors.Join(err, out.Close(), os.Chtimes(pack, info.ModTime(), info.ModTime())); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(pack, info.ModTime(), info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
-	if a := part(); a.status != http.StatusPartialContent || a.err == nil || !bytes.HasPrefix(whole[2000000:], a.body) {
-		t.Errorf("after the damage: %d, %d bytes, %v", a.status, len(a.body), a.err)
+	if got, err := part(); err == nil || !bytes.HasPrefix(want, got) {
+		t.Errorf("after the damage: %d bytes, %v, want a break after right ones", len(got), err)
 	}
 }

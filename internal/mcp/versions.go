@@ -6,7 +6,7 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// This file contains the decisions that mcp-go makes: about versions and headers. A test covers
+// mcp-go makes the decisions of this file, about versions and headers. A test covers
 // each property of mcp-go that is needed but not documented.
 
 // Versions of the protocol that are served, the newest first.

@@ -1,14 +1,11 @@
-package httpx_test
+package mcp
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +13,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/watch"
 )
 
 // tenants is how many principals share a server in the test of their isolation.
@@ -73,22 +74,17 @@ func tenantRules() string {
 	return text.String()
 }
 
-// strays are canaries in a reply that are not the tenant's own, nor in what was asked.
-func strays(tenant int, a answer, asked string) (found []string) {
-	text := slices.Clone(a.body)
-	if reader, err := gzip.NewReader(bytes.NewReader(a.body)); err == nil {
+// strays are canaries in an answer that are not the tenant's own, nor in what was asked.
+func strays(tenant int, answer []byte, asked string) (found []string) {
+	text := slices.Clone(answer)
+	if reader, err := gzip.NewReader(bytes.NewReader(answer)); err == nil {
 		plain, err := io.ReadAll(reader)
 		if err != nil {
 			return []string{err.Error()}
 		}
 		text = plain
 	}
-	var header bytes.Buffer
-	if err := a.header.Write(&header); err != nil {
-		return []string{err.Error()}
-	}
-	text = append(text, header.Bytes()...)
-	for _, encoded := range bytes.Split(a.body, []byte(`"blob":"`))[1:] {
+	for _, encoded := range bytes.Split(answer, []byte(`"blob":"`))[1:] {
 		encoded, _, _ = bytes.Cut(encoded, []byte(`"`))
 		plain, err := base64.StdEncoding.DecodeString(string(encoded))
 		if err != nil {
@@ -106,33 +102,30 @@ func strays(tenant int, a answer, asked string) (found []string) {
 	})
 }
 
-// tenantProbes are requests of one tenant about the repository of one, its own or
-// another's, whose head is known to all.
-func tenantProbes(of int, head string) (list []probe) {
-	for _, path := range []string{
+// plainURLs are those of one tenant's repository, whose head is known to all.
+func plainURLs(of int, head string) []string {
+	return []string{
 		"/refs/%s", "/refs/%s?all=1", "/raw/%s/shared/common", "/raw/%s/" + head + "/" + bodyOf(of) + "/file",
-		"/archive/%s/HEAD.tar",
-		"/archive/%s/shared.tar", "/archive/%s/shared.tar.gz", "/archive/%s/" + head + ".tar.gz",
-		"/archive/%s/modules.tar?submodules=content",
-		"/archive/%s/HEAD.manifest.json", "/repositories", "/repositories?after=%s",
-	} {
-		list = append(list, probe{verb: http.MethodGet, path: path})
+		"/archive/%s/HEAD.tar", "/archive/%s/shared.tar", "/archive/%s/shared.tar.gz", "/archive/%s/" + head + ".tar.gz",
+		"/archive/%s/modules.tar?submodules=content", "/archive/%s/HEAD.manifest.json",
 	}
-	for _, query := range []string{"", "?q=%s", "?q=team"} {
-		list = append(list, probe{verb: http.MethodGet, path: "/" + query,
-			header: http.Header{"Accept": {"text/html"}}})
-	}
+}
+
+// tenantProbes are messages of one tenant about the repository of one, its own or another's, whose head is known to
+// all.
+func tenantProbes(of int, head string) (list []probe) {
 	for _, uri := range []string{"repo://%s", "repo://%s/refs", "repo://%s/contents", "repo://%s/archive/shared.tar",
 		"repo://"} {
-		list = append(list, probe{method: methodRead, params: fmt.Sprintf(`{"uri":%q}`, uri)},
-			probe{method: methodStream, params: fmt.Sprintf(`{"uri":%q}`, uri)})
+		list = append(list, probe{method: MethodRead, params: fmt.Sprintf(`{"uri":%q}`, uri)},
+			probe{method: MethodStream, params: fmt.Sprintf(`{"uri":%q}`, uri)})
 	}
+	branches := `{"type":"ref/resource","uri":"repo://{+repo}/refs/heads/{branch}"}`
 	list = append(list,
-		probe{method: "resources/list", params: `{}`},
-		probe{method: "completion/complete",
-			params: `{"ref":` + references()["repo"] + `,"argument":{"name":"repo","value":""}}`},
-		probe{method: "completion/complete",
-			params: `{"ref":` + references()["ref"] + `,"argument":{"name":"ref","value":""},"context":{"arguments":{"repo":"%s"}}}`},
+		probe{method: MethodList, params: `{}`},
+		probe{method: MethodComplete,
+			params: `{"ref":` + branches + `,"argument":{"name":"repo","value":""}}`},
+		probe{method: MethodComplete,
+			params: `{"ref":` + branches + `,"argument":{"name":"branch","value":""},"context":{"arguments":{"repo":"%s"}}}`},
 	)
 	for tool, arguments := range map[string]string{
 		"search_repositories": `"query":""`, "get_repository": `"repo":"%s"`, "list_branches": `"repo":"%s"`,
@@ -151,19 +144,51 @@ func tenantProbes(of int, head string) (list []probe) {
 	return list
 }
 
+// download returns what a plain URL leads to, with all that is known about it.
+func (v *visitor) download(t *testing.T, address string) (answer []byte, failed bool) {
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(address, "/"), "/")
+	rawPath, query, hasQuery := strings.Cut(rest, "?")
+	ctx := access.WithPrincipal(t.Context(), v.principal)
+	found, failure := v.resources.FindDownload(ctx, resources.Plain(kind), rawPath, query, hasQuery)
+	if failure != nil {
+		return []byte(failure.Message + fmt.Sprint(failure.Data)), true
+	}
+	body, err := found.Open(ctx, resources.Want{Method: resources.Get})
+	if err == nil {
+		answer, err = body.ReadAll(ctx)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", address, err)
+	}
+	if body.Close() != nil || found.Close() != nil {
+		t.Errorf("%s cannot be closed", address)
+	}
+	if strings.Contains(address, ".gz") {
+		return answer, false // strays unpacks it
+	}
+	return append(answer, fmt.Sprint(found.URI, found.FileName, found.Permalink, found.Frozen, found.Meta)...), false
+}
+
 func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
 	build, heads := nest(t)
-	w := newWalled(t, tenantRules(), build)
-	watching := (&site{t: t, subscriptions: w.subscriptions, catalogue: w.catalogue}).watch()
-	defer watching()
+	access := newRules(t, tenantRules())
+	disk, err := cache.OpenDisk(t.TempDir(), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = disk.Close() }) // its folder is removed
+	kept := cache.New(cache.Options{Disk: disk})
+	s := newLocal(t, localOptions{tools: true, links: linked(t), cache: kept, build: build,
+		repos: repos.Options{Visible: access.rules.Visible}, watch: watch.Options{Total: 100_000}})
+	defer s.follow(t)()
 	var own, foreign, notified atomic.Int64
 	var running, pushed sync.WaitGroup
 	for tenant := range tenants {
-		v := w.as(fmt.Sprint("token:", tenant), fmt.Sprintf("team-%02d", tenant))
+		v := s.visitor(t, fmt.Sprint("token:", tenant), fmt.Sprintf("team-%02d", tenant))
 		next := (tenant + 1) % tenants
-		events := v.listen(t, "repo://"+nameOf(tenant), "repo://"+nameOf(next))
+		events := v.hear(t, "repo://"+nameOf(tenant), "repo://"+nameOf(next))
 		pushed.Go(func() {
 			for event := range events {
 				switch {
@@ -175,97 +200,48 @@ func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 				}
 			}
 		})
+		judge := func(of int, asked string, answer []byte, failed bool) {
+			if strings.Contains(asked, "modules") { // whose file has the name of the next
+				asked += nameOf((of + 1) % tenants)
+			}
+			if found := strays(tenant, answer, asked); len(found) > 0 {
+				t.Errorf("tenant %d, %s: %v of others in %.700s", tenant, asked, found, answer)
+			}
+			switch mine := bytes.Contains(answer, []byte(fmt.Sprintf("nest%02d", tenant))); {
+			case of == tenant && mine && !failed:
+				own.Add(1)
+			case of != tenant && (failed || bytes.Contains(answer, []byte("here is no"))):
+				foreign.Add(1)
+			}
+		}
 		running.Go(func() {
 			for _, of := range []int{tenant, next} {
 				for _, p := range tenantProbes(of, heads[of]) {
-					p := p.naming(nameOf(of))
-					var a answer
-					if p.method == "" {
-						a = v.ask(p.verb, p.path, p.header, nil)
-					} else {
-						var params map[string]any
-						if err := json.Unmarshal([]byte(p.params), &params); err != nil {
-							t.Error(err)
-						}
-						a = v.message(eras[of%2], p.method, params)
+					a := v.do(t, v.asking(t, eras[of%2], p, nameOf(of)))
+					judge(of, strings.ReplaceAll(p.params, "%s", nameOf(of)), append(a.body, fmt.Sprint(a.err)...), a.failed())
+				}
+				for _, form := range append(plainURLs(of, heads[of]), "/repositories", "/repositories?after=%s") {
+					address := strings.ReplaceAll(form, "%s", nameOf(of))
+					if form == "/repositories?after=%s" {
+						address = "/repositories/?after=" + nameOf(of)
 					}
-					asked := p.path + p.params
-					if strings.Contains(asked, "modules") { // whose file has the name of the next
-						asked += nameOf((of + 1) % tenants)
-					}
-					if found := strays(tenant, a, asked); len(found) > 0 || a.err != nil {
-						t.Errorf("tenant %d, %v: %v of others, %v in %.700s", tenant, p, found, a.err, a.body)
-					}
-					switch mine := bytes.Contains(a.body, []byte(fmt.Sprintf("nest%02d", tenant))); {
-					case of == tenant && mine && a.status == http.StatusOK:
-						own.Add(1)
-					case of != tenant && (a.status >= http.StatusBadRequest ||
-						bytes.Contains(a.body, []byte("here is no"))):
-						foreign.Add(1)
-					}
+					answer, failed := v.download(t, address)
+					judge(of, address, answer, failed)
 				}
 			}
 		})
 	}
 	running.Wait()
 	for tenant := range tenants {
-		gittest.Existing(t, filepath.Join(w.root, nameOf(tenant)+".git")).Git("update-ref", "refs/heads/pushed",
+		gittest.Existing(t, filepath.Join(s.root, nameOf(tenant)+".git")).Git("update-ref", "refs/heads/pushed",
 			heads[tenant])
 	}
 	pushed.Wait()
-	// The test can tell: most own replies have the canaries, and most others are refusals.
+	// Most own answers have the canaries, and most others are refusals, which shows that the test can tell.
 	if own.Load() < 25*tenants || foreign.Load() < 15*tenants || notified.Load() != tenants {
-		t.Errorf("%d own replies, %d refusals, %d notified", own.Load(), foreign.Load(), notified.Load())
+		t.Errorf("%d own answers, %d refusals, %d notified", own.Load(), foreign.Load(), notified.Load())
 	}
-	if c := w.cache.Stats(); c.Hits+c.Shared == 0 || c.Failures > 0 {
+	if c := kept.Stats(); c.Hits+c.Shared == 0 || c.Failures > 0 {
 		t.Errorf("archives are not shared, or not made for those who may read them: %+v", c)
-	}
-}
-
-// listen has subscriptions/listen tell of resources, and of the list.
-func (v *visitor) listen(t *testing.T, uris ...string) <-chan string {
-	t.Helper()
-	body := encode(envelope(modernVersion, "subscriptions/listen", map[string]any{
-		"notifications": map[string]any{"resourceSubscriptions": uris, "resourcesListChanged": true},
-	}))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.url+"/mcp", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header = http.Header{
-		"Content-Type": {"application/json"}, "Accept": {acceptBoth}, "Mcp-Protocol-Version": {modernVersion},
-		"Mcp-Method": {"subscriptions/listen"}, headerPrincipal: {v.who()},
-	}
-	return v.stream(t, request)
-}
-
-// stream reads the messages of an event stream, but for what says that it has begun.
-func (v *visitor) stream(t *testing.T, request *http.Request) <-chan string {
-	t.Helper()
-	response, err := v.client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = response.Body.Close() }) // ends the stream
-	messages := make(chan string, 100)
-	go func() {
-		defer close(messages)
-		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && !strings.Contains(data, "acknowledged") {
-				messages <- data
-			}
-		}
-	}()
-	return messages
-}
-
-// nothingWithin fails when a client is told of something it may not know of, for a
-// while in which it would have been.
-func nothingWithin(t *testing.T, events <-chan string, wait time.Duration) {
-	t.Helper()
-	select {
-	case event := <-events:
-		t.Errorf("a client was told: %s", event)
-	case <-time.After(wait):
 	}
 }
