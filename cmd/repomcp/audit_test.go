@@ -153,7 +153,7 @@ func (a *audited) expect(what string, want auditLine) auditLine {
 			strings.Contains(got.Asked, want.Asked)
 	}
 	var lines []auditLine
-	for range 200 {
+	for range 3000 { // a minute, on a busy machine
 		lines = auditLines(a.T, a.log)
 		for _, got := range lines {
 			if fits(got) {
