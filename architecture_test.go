@@ -25,8 +25,9 @@ var arrows = map[string][]string{
 		"internal/access/tokens", "internal/archive", "internal/base/operatorfile", "internal/base/ticks",
 		"internal/cache", "internal/commands/cli", "internal/commands/remote", "internal/git",
 		"internal/git/history", "internal/httpx", "internal/links", "internal/mcp", "internal/mcp/stdio",
-		"internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
-		"internal/operate/refresh", "internal/operate/statuspage", "internal/operate/telemetry",
+		"internal/operate/admin", "internal/operate/audit", "internal/operate/doctor",
+		"internal/operate/metrics", "internal/operate/refresh", "internal/operate/statuspage",
+		"internal/operate/telemetry",
 		"internal/repos", "internal/resources", "internal/resources/uploadpack", "internal/search",
 		"internal/tools", "internal/tools/prompts", "internal/watch",
 	},
@@ -40,10 +41,12 @@ var arrows = map[string][]string{
 	"internal/commands/credentials": {},
 	"internal/commands/remote": {
 		"client", "client/checkout", "client/unpack", "internal/base/loopback", "internal/commands/cli",
-		"internal/commands/credentials", "internal/git/quoting",
+		"internal/commands/credentials", "internal/git/quoting", "internal/operate/clientconfig",
 	},
 
-	"internal/operate/admin": {"internal/base/weborigin", "internal/git", "internal/repos"},
+	"internal/operate/admin":        {"internal/base/weborigin", "internal/git", "internal/repos"},
+	"internal/operate/audit":        {"internal/access", "internal/httpx", "internal/mcp", "internal/resources"},
+	"internal/operate/clientconfig": {"internal/tools/spelling"},
 	"internal/operate/doctor": {
 		"internal/access/limits", "internal/access/oauth", "internal/access/rules", "internal/access/tokens",
 		"internal/base/loopback", "internal/base/panics", "internal/cache", "internal/git", "internal/links",
@@ -56,8 +59,10 @@ var arrows = map[string][]string{
 	"internal/operate/refresh": {
 		"internal/base/panics", "internal/base/processes", "internal/git", "internal/repos",
 	},
-	"internal/operate/statuspage": {"internal/access", "internal/git", "internal/git/quoting", "internal/repos"},
-	"internal/operate/telemetry":  {"internal/httpx", "internal/mcp", "internal/resources"},
+	"internal/operate/statuspage": {
+		"internal/access", "internal/git", "internal/git/quoting", "internal/operate/clientconfig", "internal/repos",
+	},
+	"internal/operate/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
 
 	"internal/httpx": {
 		"internal/access", "internal/access/limits", "internal/base/loopback", "internal/base/panics",
@@ -292,13 +297,15 @@ var fences = map[string][]string{
 	"github.com/minio":            {"internal/cache"},
 	"gocloud.dev":                 {"internal/cache"},
 	"github.com/spf13":            {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
-	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli"},
+	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli", "internal/operate/clientconfig"},
+	"github.com/tailscale":        {"internal/operate/clientconfig"},
+	"github.com/pelletier":        {"internal/operate/clientconfig"},
 	"github.com/schollz":          {"internal/commands/remote"},
 	"os/exec": {"client", "internal/archive/compress/compresstest", "internal/gittest", "internal/operate/refresh",
 		"internal/base/processes", "internal/resources/uploadpack", "bench"},
 	"unsafe": {},
 	"net/http": {"client", "internal/access/oauth", "internal/access/oauth/issuertest",
-		"internal/operate/admin", "internal/operate/doctor", "internal/httpx", "internal/httpx/conns",
+		"internal/operate/admin", "internal/operate/audit", "internal/operate/doctor", "internal/httpx", "internal/httpx/conns",
 		"internal/operate/metrics", "internal/operate/refresh", "internal/operate/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/operate/metrics", "internal/operate/telemetry"},
 	"go.opentelemetry.io":          {"internal/operate/telemetry"},

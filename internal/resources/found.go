@@ -146,7 +146,7 @@ func (s *Service) findWith(ctx context.Context, resource Resource, find finder) 
 	if err != nil {
 		return nil, err
 	}
-	AccountOf(ctx).ask(resource.Repository, resource.Revision)
+	AccountOf(ctx).ask(ctx, resource.Repository, resource.Revision, resource.Path)
 	stale := !resource.isPinned() && s.Freshen(ctx, repository)
 	found, err := find(ctx, snapshot, resource)
 	if err != nil {
@@ -157,6 +157,9 @@ func (s *Service) findWith(ctx context.Context, resource Resource, find finder) 
 	}
 	if stale {
 		found.Meta = MergeMeta(found.Meta, StaleMeta(repository))
+	}
+	if resource.isPinned() && !found.Weak {
+		found.Meta = MergeMeta(found.Meta, ValidatorMeta(found.ETag))
 	}
 	AccountOf(ctx).Find(found.Commit)
 	found.mirror = repository

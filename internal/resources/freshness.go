@@ -68,13 +68,13 @@ func (s *Service) OpenGit(ctx context.Context, rawName string) (*repos.Repositor
 	name, err := decodePath(rawName)
 	var repository *repos.Repository
 	if err == nil {
-		AccountOf(ctx).ask(name, "")
+		AccountOf(ctx).ask(ctx, name, "", "")
 		repository, err = s.options.Catalogue.For(ctx).Get(name)
 	}
 	if err != nil {
 		return nil, s.Failure(ctx, err, "git/"+Clip(rawName))
 	}
-	AccountOf(ctx).ask(repository.Name(), "")
+	AccountOf(ctx).ask(ctx, repository.Name(), "", "")
 	s.Freshen(ctx, repository)
 	return repository, nil
 }

@@ -116,6 +116,7 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 	if err != nil {
 		return nil, err
 	}
+	resources.AccountOf(ctx).Open(repository.Name())
 	snapshot, err := repository.Snapshot()
 	if errors.Is(err, git.ErrNotFound) {
 		err = noRepository(s.Catalogue.For(ctx), repository.Name())
@@ -124,7 +125,8 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	stale := !a.isPinned() && s.Resources.Freshen(ctx, repository)
+	r.pinned = a.isPinned()
+	stale := !r.pinned && s.Resources.Freshen(ctx, repository)
 	err = run(&visit{s, r, repository, snapshot})
 	if stale {
 		r.meta = resources.StaleMeta(repository)

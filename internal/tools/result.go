@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -39,6 +41,7 @@ type result struct {
 	files   []mcp.Content  // links, and blocks whose bytes follow the result
 	stopped bool           // the tree is too large to be walked
 	meta    map[string]any // of the result
+	pinned  bool           // the arguments name the commit by its id
 }
 
 // noted is data with a field for notes.
@@ -90,6 +93,9 @@ func (r *result) render() *mcp.CallToolResult {
 	if r.data != nil {
 		out.StructuredContent, out.Meta = r.data, ofRepository()
 	}
+	if r.pinned && len(r.files) == 0 { // bytes beside the text would have to be read for it
+		r.meta = resources.MergeMeta(r.meta, validatorOf(out))
+	}
 	if r.meta != nil && out.Meta == nil {
 		out.Meta = mcp.NewMetaFromMap(r.meta)
 	} else if r.meta != nil {
@@ -97,6 +103,20 @@ func (r *result) render() *mcp.CallToolResult {
 	}
 	return out
 }
+
+// validatorOf returns the member of _meta with a digest of what a result shows. The arguments alone
+// would not do: people are shown by the .mailmap of HEAD, and a later release may show more.
+func validatorOf(shown *mcp.CallToolResult) map[string]any {
+	text, err := json.Marshal([]any{shown.Content, shown.StructuredContent})
+	if err != nil {
+		return nil // the reply fails for the same reason
+	}
+	sum := sha256.Sum256(text)
+	return resources.ValidatorMeta(hex.EncodeToString(sum[:validatorBytes]))
+}
+
+// validatorBytes are enough of a digest to tell results apart.
+const validatorBytes = 16
 
 func ofRepository() *mcp.Meta { return mcp.NewMetaFromMap(map[string]any{metaOrigin: originOfRepo}) }
 

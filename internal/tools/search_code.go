@@ -216,6 +216,7 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 		size := len(f.text()) + len(raw) + cursorsShown*len(found.Cursor)
 		switch {
 		case size <= maxListedBytes, found.Lines <= 1 && request.Before == 0:
+			resources.AccountOf(ctx).Read(f.reads())
 			return f, nil
 		case found.Lines <= 1:
 			request.Before, request.After = request.Before/2, request.After/2
@@ -223,6 +224,18 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 			request.Limits.Lines = min(max(found.Lines*maxListedBytes/size, 1), found.Lines-1)
 		}
 	}
+}
+
+// reads returns the commits that the result has lines of.
+func (f searchResult) reads() []resources.Read {
+	var list []resources.Read
+	for _, file := range f.Files { // those of a commit follow each other
+		read := resources.Read{Repository: file.Repository, Commit: file.Commit.String()}
+		if len(list) == 0 || list[len(list)-1] != read {
+			list = append(list, read)
+		}
+	}
+	return list
 }
 
 func (f searchResult) data() *codeResults {
