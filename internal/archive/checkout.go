@@ -258,6 +258,10 @@ func (o Options) checkCheckout() error {
 			`"submodules": their folders in a checkout are empty, until git submodule update fills them`,
 		},
 		{o.depth() == 0, `"depth" is a number from 1 to 2147483647`},
+		{
+			o.Objects == ObjectsBlobless && o.Origin == OriginNone,
+			`"objects": without an origin git has nowhere to fetch files from; name one with "origin"`,
+		},
 	} {
 		if refused.given {
 			return fmt.Errorf("%w %s", ErrOption, refused.what)

@@ -78,19 +78,19 @@ func TestCheckoutsAreCleanWithEachProgram(t *testing.T) {
 		"Python": {"python3", "-c", "import sys, tarfile\n" +
 			"tarfile.open(fileobj=sys.stdin.buffer, mode='r|').extractall(sys.argv[1])"},
 	} {
-		if _, err := exec.LookPath(command[0]); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		checkout := extract(t, archived, command...)
-		// The contents are other ones now: git does not read them.
-		overwrite(t, checkout, "a.bat", "text")
-		if out := ask(t, checkout, "status", "--porcelain"); out != "" {
-			t.Errorf("%s: git status says %s", name, out)
-		}
-		if out := ask(t, checkout, "fsck", "--strict", "--no-dangling"); out != "" {
-			t.Errorf("%s: git fsck says %s", name, out)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath(command[0]); err != nil {
+				t.Skip(err)
+			}
+			checkout := extract(t, archived, command...)
+			// The contents are other ones now: git does not read them.
+			overwrite(t, checkout, "a.bat", "text")
+			for _, question := range [][]string{{"status", "--porcelain"}, {"fsck", "--strict", "--no-dangling"}} {
+				if out := ask(t, checkout, question...); out != "" {
+					t.Errorf("git %q says %s", question, out)
+				}
+			}
+		})
 	}
 }
 
@@ -429,6 +429,89 @@ func TestCancelledCheckoutsEnd(t *testing.T) {
 	cancel(errGone)
 	if err := p.WriteTo(ctx, io.Discard); !errors.Is(err, errGone) && !errors.Is(err, workers.ErrClosed) {
 		t.Errorf("a cancelled archive: %v", err)
+	}
+	if used := p.SpilledBytes(); used != 0 {
+		t.Errorf("%d bytes of temporary files are left", used)
+	}
+}
+
+// The indexes of the pack are those that git makes of it.
+func TestIndexesOfPacksAreGits(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
+	repo := gittest.New(t)
+	repo.Commit("main", append(varied(), trees()["many"]...)...)
+	checkout := extract(t, write(t, checkoutPlan(t, repo, "main", archive.Options{})))
+	packs, err := filepath.Glob(filepath.Join(checkout.Dir, ".git/objects/pack/*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Fatal(packs, err)
+	}
+	stem := strings.TrimSuffix(packs[0], ".pack")
+	again := filepath.Join(t.TempDir(), "again")
+	pack, err := os.ReadFile(packs[0])
+	if err := errors.Join(err, os.WriteFile(again+".pack", pack, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if sum := checkout.Git("index-pack", "--rev-index", again+".pack"); !strings.HasSuffix(stem, "pack-"+sum) {
+		t.Errorf("the pack has the checksum %s, and the name %s", sum, stem)
+	}
+	for _, suffix := range []string{".idx", ".rev"} {
+		got, gotErr := os.ReadFile(stem + suffix)
+		want, wantErr := os.ReadFile(again + suffix)
+		if err := errors.Join(gotErr, wantErr); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s has %d bytes, and git's %d, %v", suffix, len(got), len(want), err)
+		}
+	}
+}
+
+// What is damaged in the mirror ends the archive, wherever it is.
+func TestDamageEndsCheckouts(t *testing.T) {
+	t.Parallel()
+	repo := history(t)
+	for _, object := range []string{"main:d/3", "main:d", "main^{tree}", "main", "main~1", "main~1:a", "nested", "v1.0"} {
+		revision, options := "main", archive.Options{Depth: "2"}
+		if !strings.HasPrefix(object, "main") {
+			revision = "nested"
+		}
+		id := repo.Git("rev-parse", object)
+		name := filepath.Join("objects", id[:2], id[2:])
+		content, err := os.ReadFile(filepath.Join(repo.Dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := bytes.Clone(content)
+		damaged[len(damaged)/2] ^= 0x55
+		repo.WriteFile(name, damaged)
+		p, err := tryCheckout(t, repo, revision, options)
+		var out bytes.Buffer
+		if err == nil {
+			err = p.WriteTo(t.Context(), &out)
+		}
+		if !errors.Is(err, git.ErrCorrupt) || bytes.Contains(out.Bytes(), []byte(".git/index\x00")) {
+			t.Errorf("%s is damaged: %v after %d bytes, want %v", object, err, out.Len(), git.ErrCorrupt)
+		}
+		repo.WriteFile(name, content)
+	}
+}
+
+// A full disk ends the archive with an error that says to try again.
+func TestFullDisksEndCheckouts(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	repo.Commit("main", gittest.Regular("a", gittest.Noise(1<<20)))
+	engine, err := archive.NewEngine(archive.EngineOptions{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	engine.LimitSpace(t.TempDir(), 500_000)
+	o := opened{engine, open(t, repo).snapshot}
+	p, err := o.plan(t, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileCheckout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.WriteTo(t.Context(), io.Discard); !errors.Is(err, git.ErrBusy) {
+		t.Errorf("%v, want %v", err, git.ErrBusy)
 	}
 	if used := p.SpilledBytes(); used != 0 {
 		t.Errorf("%d bytes of temporary files are left", used)

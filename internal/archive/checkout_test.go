@@ -2,6 +2,8 @@ package archive_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -308,7 +310,7 @@ func TestOptionsOfCheckoutsAreChecked(t *testing.T) {
 		{Origin: "ssh://git:secret@git.example/a"}, {Origin: "https://git.example/a\n[core]"}, {Origin: "ssh://-oProxyCommand=x/a"},
 		{Origin: "-oProxyCommand=x:a"}, {Origin: "C:/a"}, {Origin: "https:///a"}, {PushURL: "file:///a"},
 		{Origin: "https://git.example/" + strings.Repeat("a", 1024)}, {Origin: "ssh://-x@git.example/a"},
-		{Origin: "javascript:alert(1)\x7f"},
+		{Origin: "javascript:alert(1)\x7f"}, {Objects: archive.ObjectsBlobless, Origin: archive.OriginNone},
 	} {
 		if _, err := tryCheckout(t, repo, "main", options); !errors.Is(err, archive.ErrOption) {
 			t.Errorf("%+v: %v, want %v", options, err, archive.ErrOption)
@@ -424,5 +426,33 @@ func TestCheckoutsOfMirrorsAreClones(t *testing.T) {
 	})
 	if err != nil || compared < 20 {
 		t.Errorf("compared %d checkouts, %v", compared, err)
+	}
+}
+
+// Other bytes need another version: see TestBytesAreAPromise.
+func TestBytesOfCheckoutsAreAPromise(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	base := repo.Commit("main", trees()["many"]...)
+	repo.Git("tag", "-a", "-m", "one", "v1.0", repo.Commit("main", append(varied(), trees()["many"]...)...))
+	for _, c := range []struct {
+		revision string
+		options  archive.Options
+		want     string
+	}{
+		{"main", archive.Options{}, "co1 b4083b87949aac5899ce1c3092a52554b4eb6657dd8e2a483420886c6bfd73a5"},
+		{
+			"v1.0", archive.Options{Format: archive.TarGz, Depth: "2", Objects: archive.ObjectsBlobless},
+			"co1 a30b8659861237feeebc6636841bb76278db97da864f2c7a2d1a2b0fad660af0",
+		},
+		{
+			"main", archive.Options{Format: archive.TarZst, Objects: archive.ObjectsConverted, Base: base},
+			"co1 e60fe3ec97a5847d7e426a722eee80f721e17a5c3ee8e3ec410ee627da7a880b",
+		},
+	} {
+		sum := sha256.Sum256(write(t, checkoutPlan(t, repo, c.revision, c.options)))
+		if got := archive.CheckoutVersion + " " + hex.EncodeToString(sum[:]); got != c.want {
+			t.Errorf("%s with %+v: version and digest\n got %s\nwant %s", c.revision, c.options, got, c.want)
+		}
 	}
 }

@@ -38,12 +38,12 @@ func (p *Plan) writeCheckout(ctx context.Context, w io.Writer, store func(bool) 
 	if err != nil {
 		return err
 	}
-	from.walk = markingWalk{from.walk, p.clone.files, seen}
 	c := &checkoutLayout{
 		tarLayout: tarLayout{tar.Format{MTime: uint64(p.clone.mtime)}}, plan: p, encoder: p.engine.packs,
 		pack: checkout.NewPack(p.engine.space), index: checkout.NewIndex(p.engine.space, p.head.Tree), seen: seen,
 		store: store,
 	}
+	from.walk = markingWalk{from.walk, c}
 	defer c.pack.Close()
 	defer c.index.Close()
 	err = p.newPipeline(ctx, w, c, from).whole()
@@ -56,13 +56,12 @@ func (p *Plan) writeCheckout(ctx context.Context, w io.Writer, store func(bool) 
 // markingWalk marks the files that are packed.
 type markingWalk struct {
 	walk
-	files checkout.Files
-	seen  checkout.Seen
+	checkout *checkoutLayout
 }
 
 func (w markingWalk) Fill(b *tree.Batch) (more bool, err error) {
 	more, err = w.walk.Fill(b)
-	w.seen.Mark(b, w.files)
+	w.checkout.seen.Mark(b, w.checkout.plan.clone.files)
 	return more, err
 }
 
@@ -302,6 +301,7 @@ func (c *checkoutLayout) closing(l *pipeline) error {
 	if err := p.newPipeline(l.ctx, c.pack, packLayout{c}, from).rest(); err != nil {
 		return err
 	}
+	c.seen = nil // so that there is memory for the indexes
 	if p.clone.base != nil {
 		if err := c.indexAll(l.ctx); err != nil {
 			return err

@@ -75,8 +75,8 @@ func (f *Folder) writePack(m *Members) {
 		}
 		return n, errors.Join(err, m.Store(false))
 	})
-	m.stream(name+".idx", f.Pack.IndexSize(), f.Pack.writeIndex)
-	m.stream(name+".rev", f.Pack.ReverseSize(), f.Pack.writeReverse)
+	m.stream(name+".idx", f.Pack.IndexSize(), f.Pack.WriteIndex)
+	m.stream(name+".rev", f.Pack.ReverseSize(), f.Pack.WriteReverse)
 	if f.Remote.Promises {
 		m.file(name+".promisor", nil)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/git"
@@ -15,9 +14,6 @@ const (
 	packHeaderBytes = 12
 	sumBytes        = sha1.Size
 	idBytes         = len(git.ID{})
-	fanoutBytes     = 4 * 256
-	// largeOffset is the first offset that an index has in its table of long offsets.
-	largeOffset = 1 << 31
 )
 
 const (
@@ -36,7 +32,6 @@ const (
 type Pack struct {
 	entries *spill.File
 	objects []Object
-	sorted  []int32 // indexes of objects, by id
 	sum     [sumBytes]byte
 }
 
@@ -45,9 +40,6 @@ func NewPack(space *spill.Space) *Pack { return &Pack{entries: space.NewFile(spi
 
 // Close releases the entries.
 func (p *Pack) Close() { p.entries.Close() }
-
-// Len returns the number of objects.
-func (p *Pack) Len() int { return len(p.objects) }
 
 // Write appends the bytes of entries, whose objects [Pack.Add] notes.
 func (p *Pack) Write(entries []byte) (int, error) { return p.entries.Write(entries) }
@@ -87,16 +79,4 @@ func (p *Pack) WriteTo(w io.Writer) (int64, error) {
 	}
 	_, err := w.Write(p.sum[:])
 	return p.Size(), err
-}
-
-// byID returns the indexes of the objects in the order of their ids.
-func (p *Pack) byID() []int32 {
-	if p.sorted == nil {
-		p.sorted = make([]int32, len(p.objects))
-		for i := range p.sorted {
-			p.sorted[i] = int32(i)
-		}
-		slices.SortFunc(p.sorted, func(a, b int32) int { return p.objects[a].ID.Compare(p.objects[b].ID) })
-	}
-	return p.sorted
 }
