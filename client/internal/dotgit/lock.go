@@ -1,6 +1,7 @@
 package dotgit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/swap"
 	"github.com/repomcp/repomcp/internal/git"
 )
 
@@ -19,41 +21,67 @@ var (
 	ErrMoved = errors.New("the branch was moved meanwhile")
 )
 
-// lock keeps other programs from changing a file, as git's lock files do (api-lockfile). Its file has
-// a mark of the working tree, so that the next run for that, which is the only one at its time, removes what a killed run has left.
+// lock keeps other programs from changing a file, as git's lock files do (api-lockfile). Its file names
+// the working tree: what a killed run has left is removed by the next one, which is the only one there.
 type lock struct {
 	r    *Repository
 	name string // of the locked file
 }
 
 func (r *Repository) lock(name string) (*lock, error) {
-	mark := "repomcp sync " + r.dir + "\n"
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil { //nolint:gosec // the umask decides
-		return nil, err
-	}
-	at := name + ".lock"
-	file, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // likewise
-	if errors.Is(err, fs.ErrExist) {
-		if content, other := os.ReadFile(at); other == nil && string(content) == mark {
-			return &lock{r, name}, nil
-		}
-		rel, _ := filepath.Rel(r.common, at)
-		return nil, fmt.Errorf("%w: if none runs, remove %s", ErrLocked, filepath.ToSlash(rel))
-	}
+	mark := []byte("repomcp sync " + r.dir + "\n")
+	at, err := filepath.Rel(r.common, name+".lock")
 	if err != nil {
 		return nil, err
 	}
-	_, err = file.WriteString(mark)
-	return &lock{r, name}, errors.Join(err, file.Close())
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil { //nolint:gosec // the umask decides
+		return nil, err
+	}
+	// It is never there without the mark.
+	if err := os.WriteFile(r.fresh(), mark, 0o666); err != nil { //nolint:gosec // likewise
+		return nil, err
+	}
+	err = r.move(r.fresh(), at)
+	if errors.Is(err, fs.ErrExist) {
+		content, other := os.ReadFile(name + ".lock")
+		if err := os.Remove(r.fresh()); err != nil {
+			return nil, err
+		}
+		if other == nil && bytes.Equal(content, mark) {
+			return &lock{r, name}, nil
+		}
+		return nil, fmt.Errorf("%w: if none runs, remove %s", ErrLocked, filepath.ToSlash(at))
+	}
+	return &lock{r, name}, err
+}
+
+// fresh is the name of files before they get their own.
+func (r *Repository) fresh() string { return filepath.Join(r.folder, "repomcp-new") }
+
+// move gives a file a name below the common folder that no other file has.
+func (r *Repository) move(from, to string) (err error) {
+	from, err = filepath.Rel(r.common, from)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(r.common)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	folder, err := swap.Open(root, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Move(from, to), folder.Close())
 }
 
 // replace gives the file another content, by a rename.
 func (l *lock) replace(write func(name string) error) error {
-	fresh := filepath.Join(l.r.folder, "repomcp-new")
-	if err := write(fresh); err != nil {
+	if err := write(l.r.fresh()); err != nil {
 		return err
 	}
-	return os.Rename(fresh, l.name)
+	return os.Rename(l.r.fresh(), l.name)
 }
 
 func (l *lock) write(text string) error {

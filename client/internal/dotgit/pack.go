@@ -20,7 +20,7 @@ import (
 
 const (
 	// deflation is zlib's level in packs; the package document has the figures.
-	deflation = zlib.BestSpeed
+	deflation = zlib.NoCompression
 	// smallObject is the size up to which an object is deflated in memory, by several goroutines at
 	// the same time. A larger one goes into the pack at once, and others wait for it.
 	smallObject = 256 << 10

@@ -221,7 +221,8 @@ func (v *verifier) file(at string, e git.TreeEntry, f *File) error {
 // content in another way than in the base.
 func (v *verifier) others() error {
 	for at, f := range v.files {
-		if f.checked {
+		_, isFolder := v.change.trees[at+"/"]
+		if f.checked || isFolder && f.Kind == unpack.Folder {
 			continue
 		}
 		e, err := v.snapshot.Lookup(v.convert.tree, at)
