@@ -288,7 +288,7 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
-	"github.com/go-git":           {"internal/git", "internal/archive", "internal/archive/checkout", "internal/httpx", "bench"},
+	"github.com/go-git":           {"internal/git", "internal/archive/checkout", "internal/httpx", "bench"},
 	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
 	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/archive/compress/gzip"
 	"github.com/repomcp/repomcp/internal/archive/tree"
@@ -68,7 +66,7 @@ func checkoutRef(refs Refs, revision string) (option, object string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	if ref.Branch() == "" && ref.Tag() == "" || checkRef(ref.Name, false) != nil {
+	if ref.Branch() == "" && ref.Tag() == "" || !checkout.IsRef(ref.Name, false) {
 		return "", ref.Target.String(), nil
 	}
 	branch, err := refs.DefaultBranch()
@@ -80,15 +78,6 @@ func checkoutRef(refs Refs, revision string) (option, object string, err error) 
 
 // defaultRef precedes the name of the default branch in [Options.Ref].
 const defaultRef = "HEAD:"
-
-// checkRef refuses what is no name of a branch or tag. The default is a branch.
-func checkRef(name string, isDefault bool) error {
-	ref := plumbing.ReferenceName(name)
-	if !ref.IsBranch() && (isDefault || !ref.IsTag()) || ref.Validate() != nil {
-		return fmt.Errorf("%w \"refname\": %q is no name of a branch or tag, such as refs/heads/main", ErrOption, name)
-	}
-	return nil
-}
 
 // clone is what a checkout has besides its files.
 type clone struct {
@@ -268,8 +257,9 @@ func (o Options) checkCheckout() error {
 		}
 	}
 	if o.Ref != "" {
-		if err := checkRef(o.ref()); err != nil {
-			return err
+		if name, isDefault := o.ref(); !checkout.IsRef(name, isDefault) {
+			return fmt.Errorf("%w \"refname\": %q is not the full name of a branch or tag, such as refs/heads/main",
+				ErrOption, name)
 		}
 	}
 	for _, remote := range []struct{ name, url string }{{"origin", o.Origin}, {"pushurl", o.PushURL}} {

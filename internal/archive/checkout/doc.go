@@ -29,9 +29,9 @@
 //
 // # Why go-git makes a part of it
 //
-// plumbing/format/idxfile writes the pack's index and plumbing/format/config the configuration. The
-// index of the working tree is not go-git's: its encoder holds all entries, with 700 bytes for each
-// here, takes ten times as long (BenchmarkGoGitIndex in bench), and writes no cached trees, without
-// which the first status and the first commit have to compute them. It neither makes entries of packs in
-// parallel nor writes reverse indexes.
+// plumbing/format/idxfile writes the pack's index and plumbing/format/config the configuration, and
+// plumbing judges the names of refs. The index of the working tree is not go-git's: its encoder holds
+// all entries, with 700 bytes for each, takes ten times as long (BenchmarkGoGitIndex in bench), and
+// writes no cached trees, without which the first status and the first commit have to compute them.
+// go-git neither makes the entries of a pack in parallel nor writes reverse indexes.
 package checkout

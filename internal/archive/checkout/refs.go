@@ -5,13 +5,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-const (
-	branchPrefix = "refs/heads/"
-	tagPrefix    = "refs/tags/"
-)
+const branchPrefix = "refs/heads/"
+
+// IsRef reports whether a checkout can be of a ref of that name: a branch, or unless that is the
+// default one, a tag.
+func IsRef(name string, isDefault bool) bool {
+	ref := plumbing.ReferenceName(name)
+	return (ref.IsBranch() || ref.IsTag() && !isDefault) && ref.Validate() == nil
+}
 
 // Ref is the name by which a checkout knows its commit: a branch or a tag.
 type Ref struct {
