@@ -32,8 +32,14 @@ var arrows = map[string][]string{
 		"internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
-	"client":                {"client/internal/retry", "internal/mcp/binary"},
-	"client/checkout":       {"client", "client/internal/retry", "client/unpack", "internal/base/swap"},
+	"client": {"client/internal/retry", "internal/mcp/binary"},
+	"client/checkout": {
+		"client", "client/internal/dotgit", "client/internal/retry", "client/unpack", "internal/base/swap", "internal/git",
+	},
+	"client/internal/dotgit": {
+		"client/unpack", "internal/archive/attributes", "internal/archive/checkout", "internal/archive/convert",
+		"internal/base/swap", "internal/git", "internal/git/gitconfig", "internal/git/objects/object",
+	},
 	"client/internal/retry": {},
 	"client/unpack":         {"internal/base/filenames", "internal/base/swap"},
 
@@ -288,19 +294,20 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
-	"github.com/go-git":           {"internal/git", "internal/archive/checkout", "internal/httpx", "bench"},
-	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
-	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
-	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
-	"github.com/fsnotify":         {"internal/watch"},
-	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
-	"github.com/minio":            {"internal/cache"},
-	"gocloud.dev":                 {"internal/cache"},
-	"github.com/spf13":            {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
-	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli", "internal/operate/clientconfig"},
-	"github.com/tailscale":        {"internal/operate/clientconfig"},
-	"github.com/pelletier":        {"internal/operate/clientconfig"},
-	"github.com/schollz":          {"internal/commands/remote"},
+	"github.com/go-git":           {"client/internal/dotgit", "internal/git", "internal/archive/checkout", "internal/httpx", "bench"},
+	"github.com/klauspost": {"client/internal/dotgit", "client/unpack", "internal/archive/compress/gzip",
+		"internal/archive/compress/zstd"},
+	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
+	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
+	"github.com/fsnotify":       {"internal/watch"},
+	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},
+	"github.com/minio":          {"internal/cache"},
+	"gocloud.dev":               {"internal/cache"},
+	"github.com/spf13":          {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
+	"go.yaml.in":                {"internal/access/rules", "internal/commands/cli", "internal/operate/clientconfig"},
+	"github.com/tailscale":      {"internal/operate/clientconfig"},
+	"github.com/pelletier":      {"internal/operate/clientconfig"},
+	"github.com/schollz":        {"internal/commands/remote"},
 	"os/exec": {"client", "internal/archive/compress/compresstest", "internal/gittest", "internal/operate/refresh",
 		"internal/base/processes", "internal/resources/uploadpack", "bench"},
 	"unsafe": {},
@@ -396,9 +403,9 @@ func refuseUnused(t *testing.T, used map[string]bool, name string, allowed []str
 	}
 }
 
-// viewless are the packages that may reach a repository past the view of a visitor:
-// the operator's own work.
-var viewless = []string{"cmd/repomcp", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics", "internal/watch",
+// viewless are the packages that may reach a repository past the view of a principal: the operator's
+// own work, and the user's own clones.
+var viewless = []string{"client/internal/dotgit", "cmd/repomcp", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics", "internal/watch",
 	"internal/repos", "internal/repos/repostest", "bench"}
 
 // Packages that serve clients get repos.Views, so that they cannot forget the rights of a principal.

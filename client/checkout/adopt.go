@@ -79,7 +79,8 @@ func (f *folder) adopt(r *dotgit.Repository, head dotgit.Head, s cloneState) err
 			return old, nil
 		case change == nil:
 			return nil, nil //nolint:nilnil // git does not know it
-		case old != nil && old.flag == brought && old.kind == change.kind && old.size == change.size && old.mtime == change.mtime:
+		case old != nil && old.flag == brought && old.kind == change.kind && old.size == change.size &&
+			old.mtime == change.mtime:
 			return old, nil // with the id of a converted content
 		default:
 			return change, nil

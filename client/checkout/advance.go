@@ -143,10 +143,12 @@ func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err 
 }
 
 // errUnrelated says that a clone is probably one of another repository.
-var errUnrelated = errors.New("the server knows neither the commit nor the origin of this clone: it may be one of another " +
+var errUnrelated = errors.New("the server knows neither the commit nor the origin of this clone: it may be one of " +
+	"another " +
 	"repository; git fetch, or name another folder")
 
-// track publishes what has come, and remembers the server's branch or tag, unless git has fetched a later one from elsewhere.
+// track publishes what has come, and remembers the server's branch or tag, unless git has fetched a later one
+// from elsewhere.
 func (a *advance) track(ctx context.Context) (err error) {
 	if a.tracked, err = a.repository.Ref(a.update.Tracking()); err != nil {
 		return err
@@ -343,7 +345,9 @@ func (a *advance) changes() (io.Reader, error) {
 	var front bytes.Buffer
 	out := tar.NewWriter(&front)
 	err = errors.Join(
-		out.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": manifest.Head}}),
+		out.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": manifest.Head},
+		}),
 		out.WriteHeader(&tar.Header{Name: manifestPath, Mode: 0o644, Size: int64(len(text))}),
 	)
 	if err == nil {

@@ -117,7 +117,8 @@ var (
 		"files that are there are kept then, and others come beside them")
 
 	// ErrNoCheckouts says that a server is older than ProfileCheckout.
-	ErrNoCheckouts = errors.New("the server is of a version that makes no checkouts: update it, use git clone, or take " +
+	ErrNoCheckouts = errors.New("the server is of a version that makes no checkouts: update it, use git clone, or " +
+		"take " +
 		"the files without a .git (without --checkout)")
 
 	errArguments = errors.New("wrong arguments")

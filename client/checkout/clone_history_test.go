@@ -32,8 +32,8 @@ func (p *place) push(r *rand.Rand, files map[string]gittest.File, version string
 	}
 }
 
-// TestCloneHasTheHistory syncs pushes of all kinds into clones with the whole history, and with a part of it: the former have all
-// of it afterwards, and in both git finds nothing missing.
+// TestCloneHasTheHistory syncs pushes of all kinds into clones with the whole history, and with a part of it: the
+// former have all of it afterwards, and in both git finds nothing missing.
 func TestCloneHasTheHistory(t *testing.T) {
 	t.Parallel()
 	for _, how := range clones[:3] {
@@ -69,7 +69,7 @@ func TestCloneHasTheHistory(t *testing.T) {
 			if connected < 6 {
 				t.Errorf("%d updates are connected with the history before", connected)
 			}
-			p.isClone("main")
+			p.isClone()
 		})
 	}
 }
@@ -111,7 +111,8 @@ func TestCloneIsSwitched(t *testing.T) {
 	}
 }
 
-// TestStagedFileInANewFolderIsCommitted: the cached tree of a folder that the update brings does not hide what a user has put there.
+// TestStagedFileInANewFolderIsCommitted: the cached tree of a folder that the update brings does not hide what a
+// user has put there.
 func TestStagedFileInANewFolderIsCommitted(t *testing.T) {
 	t.Parallel()
 	p := newClonePlace(t)

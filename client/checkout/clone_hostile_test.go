@@ -32,7 +32,7 @@ func (p *place) checkoutMembers() (members []member) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	defer reply.Body.Close()
+	defer func() { _ = reply.Body.Close() }() // it was only read
 	if reply.StatusCode != http.StatusOK {
 		p.t.Fatal(reply.Status)
 	}
@@ -151,8 +151,12 @@ func hostileArchives() (attacks []attack) {
 		attack{"no pack", func(m []member, at func(string) int) []member {
 			return slices.DeleteFunc(m, func(m member) bool { return strings.HasSuffix(m.Name, ".pack") })
 		}},
-		attack{"no HEAD", func(m []member, at func(string) int) []member { return slices.Delete(m, at(".git/HEAD"), at(".git/HEAD")+1) }},
-		attack{"no config", func(m []member, at func(string) int) []member { return slices.Delete(m, at(".git/config"), at(".git/config")+1) }},
+		attack{"no HEAD", func(m []member, at func(string) int) []member {
+			return slices.Delete(m, at(".git/HEAD"), at(".git/HEAD")+1)
+		}},
+		attack{"no config", func(m []member, at func(string) int) []member {
+			return slices.Delete(m, at(".git/config"), at(".git/config")+1)
+		}},
 		attack{"HEAD twice", func(m []member, at func(string) int) []member { return append(m, m[at(".git/HEAD")]) }},
 		attack{"two packs", func(m []member, at func(string) int) []member {
 			other := m[at(".pack")]
@@ -164,7 +168,10 @@ func hostileArchives() (attacks []attack) {
 			m[at(".git/config")] = member{Header: tar.Header{Typeflag: tar.TypeSymlink, Name: ".git/config", Linkname: "../config"}}
 			return m
 		}},
-		attack{"a folder as a file", func(m []member, at func(string) int) []member { m[at(".git/refs/")] = regular(".git/refs", "x"); return m }},
+		attack{"a folder as a file", func(m []member, at func(string) int) []member {
+			m[at(".git/refs/")] = regular(".git/refs", "x")
+			return m
+		}},
 		attack{"another commit", func(m []member, at func(string) int) []member {
 			m[at("pax_global_header")].PAXRecords = map[string]string{"comment": strings.Repeat("1", 40)}
 			return m
@@ -292,8 +299,8 @@ func packOf(objects []object) []byte {
 	return append(out.Bytes(), sum[:]...)
 }
 
-// TestHostileServersGainNothing has servers send what git clone would never make of a repository: there is no clone then,
-// nothing beside the folder was written, and nothing is left.
+// TestHostileServersGainNothing has servers send what git clone would never make of a repository: there is no
+// clone then, nothing beside the folder was written, and nothing is left.
 func TestHostileServersGainNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -59,7 +59,7 @@ func TestCloneKilledWhileNew(t *testing.T) {
 		if result := p.sync(checkouts); result.KeptCount != 0 || result.Behind != "" {
 			t.Fatalf("%+v", result)
 		}
-		if p.isClone("main"); t.Failed() {
+		if p.isClone(); t.Failed() {
 			t.FailNow()
 		}
 	}
@@ -89,7 +89,7 @@ func TestCloneKilledAtAnyMoment(t *testing.T) {
 		if result := p.sync(checkouts); result.Behind != "" {
 			t.Fatalf("%d: %+v", i, result)
 		}
-		if p.isClone("main"); t.Failed() {
+		if p.isClone(); t.Failed() {
 			t.FailNow()
 		}
 	}
@@ -113,7 +113,7 @@ func TestCloneKilledAtEachPoint(t *testing.T) {
 		if result := p.sync(checkouts); result.Behind != "" || result.KeptCount > 0 {
 			t.Fatalf("%d: %+v", i, result)
 		}
-		if p.isClone("main"); t.Failed() {
+		if p.isClone(); t.Failed() {
 			t.FailNow()
 		}
 	}

@@ -37,7 +37,7 @@ func (p *place) git(args ...string) string {
 
 // isClone fails the test unless the folder is what git clone makes: same files, modes, links, index, HEAD, and without
 // a fault. It returns the number of files.
-func (p *place) isClone(branch string) int {
+func (p *place) isClone() int {
 	p.t.Helper()
 	if status := p.git("status", "--porcelain"); status != "" {
 		p.t.Errorf("git status: %s", status)
@@ -48,7 +48,7 @@ func (p *place) isClone(branch string) int {
 	p.git("fsck", "--strict")
 	other := *p
 	other.dir = filepath.Join(p.t.TempDir(), "clone")
-	p.repo.Git("clone", "-q", "--depth=1", "--branch="+branch, "file://"+p.repo.Dir, other.dir)
+	p.repo.Git("clone", "-q", "--depth=1", "--branch=main", "file://"+p.repo.Dir, other.dir)
 	for _, question := range [][]string{
 		{"rev-parse", "HEAD"}, {"rev-parse", "--abbrev-ref", "HEAD"}, {"ls-files", "--stage"}, {"write-tree"},
 		{"rev-parse", "--abbrev-ref", "HEAD@{upstream}"},
@@ -124,7 +124,7 @@ func TestCloneIsThatOfGit(t *testing.T) {
 	if result := p.sync(checkouts); result.Behind != "" || result.Written == 0 {
 		t.Fatalf("%+v", result)
 	}
-	if compared := p.isClone("main"); compared < 18 {
+	if compared := p.isClone(); compared < 18 {
 		t.Errorf("%d files were compared", compared)
 	}
 	if url := p.git("config", "remote.origin.url"); url != "https://git.example.com/app.git" {
@@ -187,7 +187,7 @@ func TestCloneFollowsABranch(t *testing.T) {
 		if result.Behind != "" || result.KeptCount != 0 {
 			t.Fatalf("%d: %+v", i, result)
 		}
-		if compared += p.isClone("main"); t.Failed() {
+		if compared += p.isClone(); t.Failed() {
 			t.Fatalf("version %d", i)
 		}
 	}
@@ -326,7 +326,8 @@ func (p place) keepsWhatIsTheUsers(t *testing.T, make func(p *place), c userChan
 	} else {
 		before["status --porcelain"] = c.after
 		for _, question := range []string{"status --porcelain", "stash list", "config --list --local", "branch --list side"} {
-			if got := p.git(strings.Fields(question)...); strings.TrimSpace(got) != strings.TrimSpace(before[question]) {
+			got := p.git(strings.Fields(question)...)
+			if strings.TrimSpace(got) != strings.TrimSpace(before[question]) {
 				t.Errorf("git %s: %s, want %s", question, got, before[question])
 			}
 		}

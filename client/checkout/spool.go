@@ -17,8 +17,8 @@ type spooled struct{ *os.File }
 
 func (s spooled) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }
 
-// spool takes the archive of a checkout without writing any of its files to the folder: it packs their contents, and keeps
-// them. The manifest of a difference is left out.
+// spool takes the archive of a checkout without writing any of its files to the folder: it packs their contents,
+// and keeps them. The manifest of a difference is left out.
 func (r *run) spool(ctx context.Context, in io.Reader, to *dotgit.Incoming) (_ spooled, err error) {
 	empty := r.path(previewName)
 	if err := errors.Join(os.RemoveAll(empty), os.Mkdir(empty, 0o700)); err != nil {
@@ -60,7 +60,9 @@ func (s *spooler) comment(text string) error {
 		return err
 	}
 	s.run.head = text
-	return s.out.WriteHeader(&tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": text}})
+	return s.out.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": text},
+	})
 }
 
 func (s *spooler) choose(m unpack.Member, content io.Reader) (unpack.Choice, error) {

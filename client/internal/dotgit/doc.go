@@ -26,7 +26,8 @@
 //     the configuration refuses the archive. Indexes, of packs and of the working tree, are made here.
 //   - Each object is compared with its id. The commit leads to all objects that came, and to no others but those
 //     that were there; each file of the working tree is a file of the commit, with the content that git checkout writes
-//     (line ends, keywords and encodings are converted here once more, by the attributes of the tree), and none is missing.
+//     (line ends, keywords and encodings are converted here once more, by the attributes of the tree), and none is
+//     missing.
 //   - Objects for an existing repository are compared before they are in it.
 //
 // An existing repository keeps what is the user's: only the ref that follows the server's, and what the caller
@@ -41,14 +42,15 @@
 // # Stored, not deflated
 //
 // Files of the working tree are stored in the pack without compression: for the 14,932 files of Go's source tree
-// a clone takes 0.97 s of processor time with them (0.51 s without the system's), 1.47 s (1.06 s) with zlib's fastest
-// level, and 1.46 s (1.08 s) as git clone --depth 1; the pack has 125 MB, 42 MB, or 33 MB. git gc makes it as small as git's.
+// a clone takes 0.97 s of processor time with them (0.51 s without the system's), 1.47 s (1.06 s) with zlib's
+// fastest level, and 1.46 s (1.08 s) as git clone --depth 1; the pack has 125 MB, 42 MB, or 33 MB. git gc makes
+// it as small as git's.
 //
 // # go-git
 //
 // go-git reads the archive's pack and configuration, validates names of refs, and writes the configuration and
-// the index of the pack. The index of the working tree is read and written here: go-git loses the cache tree, without which
-// git compares all folders, and the flag of assume-unchanged (TestGoGitLosesPartsOfAnIndex), and takes five times as long
-// to write 100,000 entries (BenchmarkIndex: 304 ms and 56 ms). It has no reverse index of packs. Objects are read by package git,
-// which compares them with their ids.
+// the index of the pack. The index of the working tree is read and written here: go-git loses the cache tree,
+// without which git compares all folders, and the flag of assume-unchanged (TestGoGitLosesPartsOfAnIndex), and
+// takes five times as long to write 100,000 entries (BenchmarkIndex: 304 ms and 56 ms). It has no reverse index
+// of packs. Objects are read by package git, which compares them with their ids.
 package dotgit

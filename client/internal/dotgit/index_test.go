@@ -51,8 +51,8 @@ var states = map[string][][]string{
 	"to be added": {{"rm", "-q", "--cached", "d1/e1/f1"}, {"add", "-N", "d1/e1/f1"}},
 }
 
-// TestIndexIsWrittenAsItWas has git make indexes of all kinds, and compares what git says about them before and after they
-// were read and written.
+// TestIndexIsWrittenAsItWas has git make indexes of all kinds, and compares what git says about them before and
+// after they were read and written.
 func TestIndexIsWrittenAsItWas(t *testing.T) {
 	t.Parallel()
 	same := 0

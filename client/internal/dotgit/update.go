@@ -102,7 +102,8 @@ func (u *Update) Publish() (err error) {
 	for _, extension := range packFiles {
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), extension) {
-				err = errors.Join(err, os.Rename(filepath.Join(packs, e.Name()), filepath.Join(r.common, "objects", "pack", e.Name())))
+				to := filepath.Join(r.common, "objects", "pack", e.Name())
+				err = errors.Join(err, os.Rename(filepath.Join(packs, e.Name()), to))
 			}
 		}
 	}
@@ -210,7 +211,10 @@ func (a *Advance) staged() (paths []string) {
 		if _, ok := changes[p.Path]; !ok || p.New.Mode != 0 {
 			changes[p.Path] = p
 		}
-		for at := strings.LastIndexByte(p.Path, '/'); p.New.Mode != 0 && at > 0; at = strings.LastIndexByte(p.Path[:at], '/') {
+		if p.New.Mode == 0 {
+			continue
+		}
+		for at := strings.LastIndexByte(p.Path, '/'); at > 0; at = strings.LastIndexByte(p.Path[:at], '/') {
 			folders[p.Path[:at]] = true
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// Every name that the real git refuses to add to an index, since some system takes it for .git, is refused. Git looks at
-// the parts between backslashes by itself.
+// Every name that the real git refuses to add to an index, since some system takes it for .git, is refused. Git
+// looks at the parts between backslashes by itself.
 func TestNamesThatGitRefusesStandForGit(t *testing.T) {
 	t.Parallel()
 	repo := gittest.At(t, t.TempDir()+"/r.git")

@@ -68,7 +68,7 @@ it has come, and every object was compared with its id.
 	set.StringVarP(&f.output, "output", "o", "",
 		"file, or folder that it is put into; - for standard output (default: the last part of the name)")
 	set.BoolVar(&f.extract, "extract", false, "unpack the archive into the folder that -o names")
-	set.BoolVar(&f.clone, "checkout", false, "make a git clone of the folder that -o names, which must not exist or be empty")
+	set.BoolVar(&f.clone, "checkout", false, "make the folder that -o names, which must not exist or be empty, a git clone")
 	set.BoolVar(&f.resume, "resume", false, "keep what came when the download fails, and go on there")
 	set.BoolVar(&f.links, "allow-external-symlinks", false, "make symbolic links that lead out of the folder")
 	return command
@@ -239,7 +239,8 @@ func (f *getFlags) unpack(ctx context.Context, s *source) error {
 // unpacked reports what has come into the folder.
 func (f *getFlags) unpacked(d *client.Download, report unpack.Report, err error) error {
 	for _, path := range report.Warnings {
-		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path) // a terminal that is gone
+		// A terminal that is gone is no failure.
+		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path)
 	}
 	if err == nil {
 		f.tell(checkout.Event{Event: checkout.EventDone, Path: f.output, Commit: d.Commit, Bytes: report.Bytes})

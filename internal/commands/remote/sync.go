@@ -153,7 +153,8 @@ var advice = map[string]string{
 	checkout.ReasonCommits:    "it is not behind the server's; git rebase or git merge goes on from there",
 	checkout.ReasonElsewhere:  "another one is checked out; git switch goes back",
 	checkout.ReasonUnfinished: "a merge, rebase or the like has to be finished first, see git status; sync then again",
-	checkout.ReasonLocked:     "another git program uses the folder; sync again, and if there is none remove .git/index.lock",
+	checkout.ReasonLocked: "another git program uses the folder; sync again, and if there is none remove " +
+		".git/index.lock",
 }
 
 // renew creates a client with current credentials: the token file may have changed.
