@@ -68,7 +68,7 @@ it has come, and every object was compared with its id.
 	set.StringVarP(&f.output, "output", "o", "",
 		"file, or folder that it is put into; - for standard output (default: the last part of the name)")
 	set.BoolVar(&f.extract, "extract", false, "unpack the archive into the folder that -o names")
-	set.BoolVar(&f.clone, "checkout", false, "make the folder that -o names, which must not exist or be empty, a git clone")
+	set.BoolVar(&f.clone, "checkout", false, "make a git clone in the folder of -o, which must be empty or new")
 	set.BoolVar(&f.resume, "resume", false, "keep what came when the download fails, and go on there")
 	set.BoolVar(&f.links, "allow-external-symlinks", false, "make symbolic links that lead out of the folder")
 	return command

@@ -148,7 +148,8 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 
 // advice says what to do about a branch that was not advanced.
 var advice = map[string]string{
-	checkout.ReasonEdited: "files that were changed here are in the way; commit or stash them, and sync again, or let " +
+	checkout.ReasonEdited: "files that were changed here are in the way; commit or stash them, and sync again, or " +
+		"let " +
 		"--force overwrite them",
 	checkout.ReasonCommits:    "it is not behind the server's; git rebase or git merge goes on from there",
 	checkout.ReasonElsewhere:  "another one is checked out; git switch goes back",
