@@ -380,13 +380,30 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// checkoutAlone plans a checkout with an engine of its own, so that the temporary files
+// of other tests are not counted.
+func checkoutAlone(t *testing.T, repo *gittest.Repo) *archive.Plan {
+	t.Helper()
+	engine, err := archive.NewEngine(archive.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(engine.Close)
+	o := opened{engine, open(t, repo).snapshot}
+	p, err := o.plan(t, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileCheckout, Origin: origin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // An archive that ends early has no index, and leaves nothing behind.
 func TestCutCheckoutsLookIncomplete(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	repo.Commit("main", trees()["many"]...)
-	p := checkoutPlan(t, repo, "main", archive.Options{})
+	p := checkoutAlone(t, repo)
 	whole := write(t, p)
 	for i := range 40 {
 		if err := p.WriteTo(t.Context(), &failing{len(whole) * i / 40}); !errors.Is(err, errGone) {
@@ -424,7 +441,7 @@ func TestCancelledCheckoutsEnd(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
 	repo.Commit("main", trees()["many"]...)
-	p := checkoutPlan(t, repo, "main", archive.Options{})
+	p := checkoutAlone(t, repo)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errGone)
 	if err := p.WriteTo(ctx, io.Discard); !errors.Is(err, errGone) && !errors.Is(err, workers.ErrClosed) {
