@@ -25,6 +25,9 @@ const deltaDepth = "100"
 // advance brings an existing clone up to date: as git fetch does, and then, if nothing of the user's
 // is in the way, the branch and the working tree.
 func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotgit.Repository) (_ Result, err error) {
+	if err := repository.Recover(); err != nil {
+		return Result{}, err
+	}
 	head, err := repository.Head()
 	if err != nil {
 		return Result{}, err

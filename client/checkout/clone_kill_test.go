@@ -3,8 +3,10 @@ package checkout
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -115,6 +117,37 @@ func TestCloneKilledAtEachPoint(t *testing.T) {
 		}
 		if p.isClone(); t.Failed() {
 			t.FailNow()
+		}
+	}
+}
+
+// TestLocksOfAKilledRunAreRemoved has the locks of a run that was killed at its end, and of programs that
+// run: the next run, which has nothing to do, removes the former alone.
+func TestLocksOfAKilledRunAreRemoved(t *testing.T) {
+	t.Parallel()
+	p := newClonePlace(t)
+	p.profile = ProfileCheckout
+	p.commit(oddFiles("one")...)
+	p.sync(checkouts)
+	dir, err := filepath.EvalSymlinks(p.dir)
+	p.must(err)
+	left := []string{"index", "HEAD", "config", "shallow", "refs/heads/main", "refs/remotes/origin/main"}
+	for _, name := range left {
+		p.writeGit(name+".lock", "repomcp sync "+dir+"\n")
+	}
+	others := map[string]string{"refs/heads/git.lock": "", "refs/heads/elsewhere.lock": "repomcp sync " + dir + "x\n"}
+	for name, content := range others {
+		p.writeGit(name, content)
+	}
+	p.sync(checkouts)
+	for _, name := range left {
+		if _, err := os.Lstat(p.gitFile(name + ".lock")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s.lock is still there: %v", name, err)
+		}
+	}
+	for name := range others {
+		if _, err := os.Lstat(p.gitFile(name)); err != nil {
+			t.Errorf("%s is gone: %v", name, err)
 		}
 	}
 }

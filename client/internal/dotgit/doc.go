@@ -10,6 +10,7 @@
 //	err = index.WriteFile("work/.git/index")           // from now on it is a clone
 //
 //	r, err := dotgit.Open("work")                      // an existing clone
+//	err = r.Recover()                                  // from a killed run
 //	in, err = r.Receive()
 //	…
 //	u, err := r.Compare(ctx, in, base)                 // in a quarantine

@@ -21,16 +21,17 @@ var (
 	ErrMoved = errors.New("the branch was moved meanwhile")
 )
 
+const lockExtension = ".lock"
+
 // lock keeps other programs from changing a file, as git's lock files do (api-lockfile). Its file names
-// the working tree: what a killed run has left is removed by the next one, which is the only one there.
+// the working tree, so that [Repository.Recover] finds what a killed run has left.
 type lock struct {
 	r    *Repository
 	name string // of the locked file
 }
 
 func (r *Repository) lock(name string) (*lock, error) {
-	mark := []byte("repomcp sync " + r.dir + "\n")
-	at, err := filepath.Rel(r.common, name+".lock")
+	at, err := filepath.Rel(r.common, name+lockExtension)
 	if err != nil {
 		return nil, err
 	}
@@ -38,21 +39,49 @@ func (r *Repository) lock(name string) (*lock, error) {
 		return nil, err
 	}
 	// It is never there without the mark.
-	if err := os.WriteFile(r.fresh(), mark, 0o666); err != nil { //nolint:gosec // likewise
+	if err := os.WriteFile(r.fresh(), r.mark(), 0o666); err != nil { //nolint:gosec // likewise
 		return nil, err
 	}
 	err = r.move(r.fresh(), at)
 	if errors.Is(err, fs.ErrExist) {
-		content, other := os.ReadFile(name + ".lock")
-		if err := os.Remove(r.fresh()); err != nil {
-			return nil, err
-		}
-		if other == nil && bytes.Equal(content, mark) {
-			return &lock{r, name}, nil
-		}
-		return nil, fmt.Errorf("%w: if none runs, remove %s", ErrLocked, filepath.ToSlash(at))
+		err = fmt.Errorf("%w: if none runs, remove %s", ErrLocked, filepath.ToSlash(at))
+		return nil, errors.Join(err, os.Remove(r.fresh()))
 	}
 	return &lock{r, name}, err
+}
+
+// mark is the content of all locks of this working tree.
+func (r *Repository) mark() []byte { return []byte("repomcp sync " + r.dir + "\n") }
+
+// Recover removes the locks that a killed run has left. The caller must be the only run in the working
+// tree. Locks of git and of other working trees stay.
+func (r *Repository) Recover() error {
+	for _, name := range []string{r.IndexFile(), filepath.Join(r.folder, "HEAD"), r.configFile(), r.shallowFile()} {
+		if err := r.unlock(name + lockExtension); err != nil {
+			return err
+		}
+	}
+	return filepath.WalkDir(filepath.Join(r.common, "refs"), func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // git has removed an empty folder meanwhile
+		case err != nil || d.IsDir() || !strings.HasSuffix(name, lockExtension):
+			return err
+		}
+		return r.unlock(name)
+	})
+}
+
+// unlock removes a lock file of this working tree, if it is one.
+func (r *Repository) unlock(name string) error {
+	content, err := os.ReadFile(name)
+	if err == nil && bytes.Equal(content, r.mark()) {
+		err = os.Remove(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // fresh is the name of files before they get their own.
@@ -90,7 +119,7 @@ func (l *lock) write(text string) error {
 	})
 }
 
-func (l *lock) release() error { return os.Remove(l.name + ".lock") }
+func (l *lock) release() error { return os.Remove(l.name + lockExtension) }
 
 // setRef makes a ref hold an object in place of another one, which is zero if there was none.
 func (r *Repository) setRef(name string, id, old git.ID) (err error) {
