@@ -69,6 +69,7 @@ serve_rsync() {
 clone() { exec git clone -q --depth 1 "$GIT/repo.git" "$1"; }
 clone_file() { exec git clone -q --depth 1 "file://$REPO" "$1"; }
 own_sync() { exec "$BIN" sync "$URL/mcp" repo "$@"; }
+own_clone() { own_sync --checkout "$1"; }
 copy() { exec rsync -a --delete "$RSYNC" "$1"; }
 
 curl_tar() {
@@ -371,13 +372,14 @@ clones() {
 clone_nginx='`git clone --depth 1`, HTTP (nginx)' own_curl='`curl` of a checkout \| `tar xz`'
 own_checkout='repomcp archive, tar.gz, checkout' own_blobless='repomcp archive, tar.gz, blobless checkout'
 init_add='after `curl`, `tar`, `git init`, `git add`' after_curl='after `curl` of a checkout, `tar`'
-curl_delta='`curl` of the difference \| `tar xz`'
+curl_delta='`curl` of the difference \| `tar xz`' get_checkout='repomcp get --checkout' sync_checkout='repomcp sync --checkout'
 
 # checkouts are archives that are clones.
 checkouts() {
     comparison checkout 'sync c mirror' 'a clone of HEAD'
     contestant "$clone_nginx" 'exec git clone -q --depth 1 "$(cat "$DIR/url")/repo.git" "$DIR/$ROUND"' '' serve_nginx end_nginx
     contestant "$clone_local" 'clone_file "$DIR/$ROUND"'
+    contestant "$get_checkout" 'exec "$BIN" get --checkout "$URL/mcp" repo -o "$DIR/$ROUND"'
     contestant "$own_curl" 'curl_checkout "$DIR/$ROUND"'
     contestant 'the same, blobless' 'curl_checkout "$DIR/$ROUND" "&objects=blobless&origin=https://git.example/a"'
     comparison checkout 'sync c mirror' 'an archive with .git'
@@ -389,6 +391,7 @@ checkouts() {
     contestant "$after_curl" 'exec git -C "$DIR/$ROUND" status --short' '' 'curl_checkout "$DIR/$ROUND"'
     comparison checkout sync 'a changed file of a clone' 0 '' 'push_lines 1'
     contestant "$git_reset" 'quietly fetch -q --depth 1 && quietly reset -q --hard FETCH_HEAD' '' 'checkout_by clone'
+    contestant "$sync_checkout" 'own_clone "$DIR/checkout"' '' 'checkout_by own_clone'
     contestant "$curl_delta" curl_delta '' 'checkout_by curl_checkout'
 }
 
@@ -432,11 +435,13 @@ targets() {
     target 'the same, wall' 'a clone of HEAD' 'sync c' "$own_curl" "$clone_nginx" wall 0.6
     target "the same against a clone of a file, client's CPU" 'a clone of HEAD' 'sync c' "$own_curl" "$clone_local" cpu 0.4
     target 'the same, wall' 'a clone of HEAD' 'sync c' "$own_curl" "$clone_local" wall 0.6
+    target 'repomcp get --checkout against a clone over HTTP, wall' 'a clone of HEAD' 'sync c' "$get_checkout" "$clone_nginx" wall 0.5
     target "a checkout against its files alone, server's CPU" 'an archive with' 'sync c' "$own_checkout" "$own_tar_gz" cpu 2
     target 'the same, size' 'an archive with' 'sync c' "$own_checkout" "$own_tar_gz" size 2.1
     target "a blobless checkout against its files alone, server's CPU" 'an archive with' 'sync c' "$own_blobless" "$own_tar_gz" cpu 1.15
     target 'the same, size' 'an archive with' 'sync c' "$own_blobless" "$own_tar_gz" size 1.15
     target 'the first status, wall' 'the first git status' 'sync c' "$after_curl" "$init_add" wall 0.25
     target 'a difference of one file against fetch and reset, wall' 'a changed file of' sync "$curl_delta" "$git_reset" wall 0.25
+    target 'the same by repomcp sync --checkout' 'a changed file of' sync "$sync_checkout" "$git_reset" wall 0.25
     target 'anonymous memory of a first sync, MiB' 'first sync' sync "$sync" '' anonymous 64
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -112,25 +113,28 @@ func TestRepliesThatOnlyLiveEnd(t *testing.T) {
 // A large answer may take longer than the client waits for anything to come.
 func TestSlowAnswersAreTaken(t *testing.T) {
 	t.Parallel()
+	const pieces, pause, idle = 10, 250 * time.Millisecond, 2 * time.Second // no pause is nearly as long as idle
 	text := strings.Repeat("x", 100_000)
-	for _, kind := range []string{"application/json", "text/event-stream"} {
-		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", kind)
-			answer := `{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"repo://one","text":"` + text + `"}]}}`
-			if kind == "text/event-stream" {
-				answer = "data: " + answer + "\n\n"
-			}
-			for at := 0; at < len(answer); at += 10_000 {
-				_, _ = io.WriteString(w, answer[at:min(len(answer), at+10_000)])
-				_ = http.NewResponseController(w).Flush()
-				time.Sleep(50 * time.Millisecond) // slow, and never silent for as long as Idle
+	answer := `{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"repo://one","text":"` + text + `"}]}}`
+	for kind, answer := range map[string]string{
+		"application/json": answer, "text/event-stream": "data: " + answer + "\n\n",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", kind)
+				for piece := range slices.Chunk([]byte(answer), len(answer)/pieces) {
+					_, _ = w.Write(piece)
+					_ = http.NewResponseController(w).Flush()
+					time.Sleep(pause)
+				}
+			})
+			c := clientOf(t, server, client.Options{Idle: idle, Retries: -1})
+			got, err := c.Read(t.Context(), "repo://one")
+			if err != nil || string(got.Bytes) != text {
+				t.Error(err)
 			}
 		})
-		c := clientOf(t, server, client.Options{Idle: 300 * time.Millisecond, Retries: -1})
-		got, err := c.Read(t.Context(), "repo://one")
-		if err != nil || string(got.Bytes) != text {
-			t.Errorf("%s: %v", kind, err)
-		}
 	}
 }
 
