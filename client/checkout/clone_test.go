@@ -283,12 +283,14 @@ var clones = []struct {
 }
 
 func TestCloneKeepsWhatIsTheUsers(t *testing.T) {
-	t.Parallel()
-	base := newClonePlace(t)
 	for _, how := range clones {
-		for _, c := range userChanges {
-			t.Run(how.name+" "+c.name, func(t *testing.T) { base.keepsWhatIsTheUsers(t, how.make, c) })
-		}
+		t.Run(how.name, func(t *testing.T) {
+			t.Parallel()
+			base := newClonePlace(t)
+			for _, c := range userChanges {
+				t.Run(c.name, func(t *testing.T) { base.keepsWhatIsTheUsers(t, how.make, c) })
+			}
+		})
 	}
 }
 
