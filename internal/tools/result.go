@@ -184,3 +184,15 @@ func newLink(l resources.Location, description string) mcp.Content {
 	link.Meta = mcp.NewMetaFromMap(meta)
 	return link
 }
+
+// plural counts things.
+func plural(count int, thing string) string {
+	switch stem, isY := strings.CutSuffix(thing, "y"); {
+	case count == 1:
+		return "1 " + thing
+	case isY:
+		return fmt.Sprintf("%d %sies", count, stem)
+	default:
+		return fmt.Sprintf("%d %ss", count, thing)
+	}
+}

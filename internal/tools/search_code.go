@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,19 +12,33 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
-	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 const (
-	// defaultFoundLines suits a model's reading; maxFoundLines is about what a result holds.
+	// defaultFoundLines suits a model's reading; maxFound is about the lines that a result holds.
 	defaultFoundLines = 50
-	maxFoundLines     = 500
+	maxFound          = 500
 	// foundBytes bounds names and texts, which are shown twice; numbers and braces are extra.
 	foundBytes = maxListedBytes * 3 / 8
 	// maxShownProblems bounds the repositories or files that are named as not searched.
 	maxShownProblems = 3
 	// cursorsShown is how often a result contains the cursor, which can be long.
 	cursorsShown = 2
+)
+
+const (
+	// rankedResult bounds a result of ten ranked files: a thousand tokens are little for the places to read on.
+	rankedResult = 4 << 10
+	// rankedNotes is the share of notes.
+	rankedNotes = 512
+	// maxRankedFiles is more than a result of the largest size holds.
+	maxRankedFiles = 100
+)
+
+// Orders of a result.
+const (
+	sortRank = "rank"
+	sortPath = "path"
 )
 
 // Syntaxes of a query.
@@ -44,33 +59,33 @@ var cases = map[string]pattern.Case{"sensitive": pattern.Sensitive, "insensitive
 
 type codeArguments struct {
 	place
-	query, ref, sha, path, syntax, letters, cursor string
-	context, perPage                               int
+	query, ref, sha, path, syntax, letters, sort, cursor string
+	context, perPage                                     int
 }
 
 func (a *codeArguments) define(p *parameters) {
-	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
+	a.syntax, a.letters, a.sort = syntaxWords, caseSmart, sortRank
 	p.text(&a.query, "query",
-		`Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).required = true
-	p.text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
+		`A question, or symbol:parseURL, "func main" language:go, a OR b -path:test.`).required = true
+	p.text(&a.repo, "repo", "All if omitted; several by repo:team/* in the query.")
 	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
 		"repositories below it.").hidden = true
 	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
 	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
-	p.text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
-	p.choice(&a.syntax, "syntax",
-		"words: a file must have all of them; text: the query exactly as it is, no qualifiers; regexp: RE2, such as "+
-			"^func Parse to find a definition.", syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive",
+	p.text(&a.path, "path", "Part, beginning (/src) or glob (src/**/*.go).")
+	p.choice(&a.syntax, "syntax", `words: "quoted" ones must occur; text: as it is, no qualifiers; regexp: RE2.`,
+		syntaxWords, syntaxText, syntaxRegexp)
+	p.choice(&a.sort, "sort", "rank: best files first; path: all lines of files with all words.", sortRank, sortPath)
+	p.choice(&a.letters, "case", "smart: sensitive if the query has upper case.", caseSmart, "sensitive",
 		"insensitive")
-	p.number(&a.context, "context_lines", "Lines to show around each match.", 0, search.MaxContext)
-	p.number(&a.perPage, "perPage", "Matching lines per result.", 1, maxFoundLines)
+	p.number(&a.context, "context_lines", "Lines around each match.", 0, search.MaxContext)
+	p.number(&a.perPage, "perPage", "Files (10); with sort=path lines (50).", 1, maxFound)
 	p.text(&a.cursor, "cursor", cursorDescription)
 }
 
 // codeResults is the data of search_code.
 type codeResults struct {
-	Files      []codeFile `json:"files" jsonschema:"Files with lines that were found, by repository and path"`
+	Files      []codeFile `json:"files" jsonschema:"Files with lines that were found, the best first, or by repository and path"`
 	Counts     codeCounts `json:"counts"`
 	NextCursor string     `json:"nextCursor,omitempty" jsonschema:"Argument cursor to go on with; absent when all was searched"`
 	remarks
@@ -81,16 +96,19 @@ type codeFile struct {
 	SHA        string     `json:"sha" jsonschema:"Commit"`
 	Path       string     `json:"path"`
 	Lines      []codeLine `json:"lines"`
+	More       int        `json:"more,omitempty" jsonschema:"Lines that were found and are left out"`
 }
 
 type codeLine struct {
-	Line   int    `json:"line" jsonschema:"Number, from 1"`
-	Column int    `json:"column,omitempty" jsonschema:"First byte that was found, from 1; absent in lines of context"`
-	Text   string `json:"text"`
+	Line       int    `json:"line" jsonschema:"Number, from 1"`
+	Column     int    `json:"column,omitempty" jsonschema:"First byte that was found, from 1; absent in lines of context"`
+	Text       string `json:"text"`
+	Definition bool   `json:"definition,omitempty" jsonschema:"The line defines what was searched for"`
 }
 
 type codeCounts struct {
 	Lines        int `json:"lines" jsonschema:"Lines found in this result"`
+	Ranked       int `json:"ranked,omitempty" jsonschema:"Files that were found and ranked"`
 	Repositories int `json:"repositories" jsonschema:"Repositories whose search began"`
 	Files        int `json:"files" jsonschema:"Files searched"`
 	Binary       int `json:"binary" jsonschema:"Files skipped because they are not text"`
@@ -100,14 +118,21 @@ type codeCounts struct {
 }
 
 func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, error) {
+	r := &result{}
 	query, err := a.parse()
+	if err == nil {
+		query.Repositories.Any, err = s.namedRepositories(ctx, r, &a, query.Repositories.Any)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r, of := &result{}, revision{ref: a.ref, sha: a.sha}
+	of := revision{ref: a.ref, sha: a.sha}
 	request := search.Request{
 		Query: query, Ref: of.commitName(), Before: a.context, After: a.context, Cursor: a.cursor,
-		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
+		Limits: search.Limits{Lines: cmp.Or(a.perPage, defaultFoundLines), OutputBytes: foundBytes},
+	}
+	if a.sort == sortRank {
+		request.Order, request.Limits = search.ByRank, search.Limits{Ranked: min(a.perPage, maxRankedFiles)}
 	}
 	if a.repo != "" {
 		// A missing branch may be replaced.
@@ -130,15 +155,11 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	if err != nil {
 		return nil, err
 	}
-	r.content, r.data = found.text(), found.data()
-	found.note(r, request)
-	if found.cutsLines() {
-		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
-	}
+	found.show(r, request)
 	if request.Before < a.context {
 		r.note("There is room for %s of context only.", plural(request.Before, "line"))
 	}
-	if found.Cursor != "" && a.cursor == "" {
+	if found.Cursor != "" && a.cursor == "" && !found.isRanked {
 		for _, of := range found.commits() {
 			s.pointArchive(ctx, r, of.Repository, of.Commit.String(), "",
 				"All files of the commit are in its archive, %s.")
@@ -147,20 +168,13 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	return r, nil
 }
 
-// notSearched returns the error for a repository of the query that does not exist, or for a ref
-// that no repository has.
-func (s *service) notSearched(ctx context.Context, request search.Request) error {
-	view := s.Catalogue.For(ctx)
-	known := view.Names()
-	for _, name := range request.Query.Repositories.Any {
-		if !strings.ContainsAny(name, glob.Signs) && !slices.ContainsFunc(known, func(k string) bool {
-			return strings.EqualFold(k, name)
-		}) {
-			return noRepository(view, name)
-		}
+// show puts what was found into the result.
+func (f searchResult) show(r *result, request search.Request) {
+	r.content, r.data = f.text(), f.data()
+	f.note(r, request)
+	if f.cutsLines() {
+		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
 	}
-	return say("No repository that is searched has the branch, tag or commit %s. Without ref it is the default "+
-		"branch of each.", quote(clip(request.Ref)))
 }
 
 // parse parses the query by its syntax, and adds the selections of other arguments.
@@ -191,13 +205,11 @@ func (a codeArguments) parse() (query search.Query, err error) {
 	return query, nil
 }
 
-// literal escapes the special characters of globs.
-func literal(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
-}
-
 // searchResult renders a search result.
-type searchResult struct{ *search.Result }
+type searchResult struct {
+	*search.Result
+	isRanked bool
+}
 
 // searchToFit searches with smaller limits until the result is small enough, so that the cursor is
 // that of the last shown line. Repeated searches are answered from the searcher's cache.
@@ -208,7 +220,15 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 		if err != nil {
 			return searchResult{}, err
 		}
-		f := searchResult{found}
+		f := searchResult{found, request.Order == search.ByRank}
+		if f.isRanked {
+			fits, err := f.fit(rankedBytes(request))
+			if fits || err != nil || request.Before == 0 {
+				return f, err
+			}
+			request.Before, request.After = request.Before/2, request.After/2
+			continue
+		}
 		raw, err := json.Marshal(f.data().Files)
 		if err != nil {
 			return searchResult{}, err
@@ -230,16 +250,16 @@ func (f searchResult) data() *codeResults {
 	c := f.Counts
 	d.Counts = codeCounts{
 		Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large,
-		Damaged: c.Damaged, Broken: c.Broken,
+		Damaged: c.Damaged, Broken: c.Broken, Ranked: f.Ranked,
 	}
 	for i, file := range f.Files {
 		shown := codeFile{
 			Repository: quote(file.Repository), SHA: file.Commit.String(), Path: quote(file.Path),
-			Lines: make([]codeLine, len(file.Lines)),
+			Lines: make([]codeLine, len(file.Lines)), More: file.More,
 		}
 		for j := range file.Lines {
 			l := &file.Lines[j]
-			shown.Lines[j] = codeLine{l.Number, l.Column, lineText(l)}
+			shown.Lines[j] = codeLine{l.Number, l.Column, lineText(l), l.Definition}
 		}
 		d.Files[i] = shown
 	}
@@ -259,7 +279,7 @@ func lineText(l *search.Line) string {
 }
 
 // text shows lines as git grep does, grouped by commit: colons mark matching lines, hyphens mark
-// context.
+// context. Lines of ranked files stand below the path, and equals signs mark definitions.
 func (f searchResult) text() string {
 	var b strings.Builder
 	at := ""
@@ -269,6 +289,11 @@ func (f searchResult) text() string {
 			b.WriteString(above + "\n")
 		}
 		path, before := quote(file.Path), 0
+		match, context := path+":", path+"-"
+		if f.isRanked {
+			b.WriteString(path + "\n")
+			match, context = "  ", "  "
+		}
 		inContext := slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() })
 		for i := range file.Lines {
 			l := &file.Lines[i]
@@ -276,11 +301,17 @@ func (f searchResult) text() string {
 				b.WriteString("--\n")
 			}
 			before = l.Number
-			if l.Matches() {
-				fmt.Fprintf(&b, "%s:%d:%d: %s\n", path, l.Number, l.Column, lineText(l))
-			} else {
-				fmt.Fprintf(&b, "%s-%d- %s\n", path, l.Number, lineText(l))
+			switch {
+			case l.Definition:
+				fmt.Fprintf(&b, "%s%d:%d= %s\n", match, l.Number, l.Column, lineText(l))
+			case l.Matches():
+				fmt.Fprintf(&b, "%s%d:%d: %s\n", match, l.Number, l.Column, lineText(l))
+			default:
+				fmt.Fprintf(&b, "%s%d- %s\n", context, l.Number, lineText(l))
 			}
+		}
+		if file.More > 0 {
+			fmt.Fprintf(&b, "  %s more\n", plural(file.More, "line"))
 		}
 	}
 	return b.String()
@@ -297,8 +328,17 @@ func (f searchResult) commits() []search.File {
 // note adds notes on what was searched, what was not, and how to continue.
 func (f searchResult) note(r *result, request search.Request) {
 	c := f.Counts
-	r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
-		plural(c.Repositories, "repository"))
+	if f.isRanked {
+		r.note("%s of %d found; %s of %s searched.", plural(len(f.Files), "file"), f.Ranked, plural(c.Files, "file"),
+			plural(c.Repositories, "repository"))
+		f.noteRanking(r, request)
+	} else {
+		r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
+			plural(c.Repositories, "repository"))
+	}
+	if c.NoPattern > 0 {
+		r.note("No patterns for definitions in: %s with the name.", plural(c.NoPattern, "file"))
+	}
 	for _, skipped := range []struct {
 		count int
 		why   string
@@ -317,9 +357,13 @@ func (f searchResult) note(r *result, request search.Request) {
 	}
 	if f.Cursor != "" {
 		r.next = "cursor=" + f.Cursor
-		r.note("The search %s. Go on with the same arguments and this cursor.", f.Explain(request.Limits))
+		why := "There are more files"
+		if !f.isRanked {
+			why = "The search " + f.Explain(request.Limits)
+		}
+		r.note("%s. Go on with the same arguments and this cursor.", why)
 	} else if f.Lines == 0 && request.Cursor == "" {
-		r.note("%s", f.nothing(request.Query.Terms))
+		r.note("%s", f.nothing(request.Query))
 	}
 }
 
@@ -327,7 +371,7 @@ func (f searchResult) note(r *result, request search.Request) {
 var qualified = regexp.MustCompile(`^([a-z]+):[^:/]`)
 
 // nothing explains why no line was found, including failures to search.
-func (f searchResult) nothing(terms []pattern.Term) string {
+func (f searchResult) nothing(query search.Query) string {
 	switch c := f.Counts; {
 	case c.Damaged+c.Broken > 0:
 		return "Nothing fits in what could be searched."
@@ -335,13 +379,27 @@ func (f searchResult) nothing(terms []pattern.Term) string {
 		return "No repository was searched: repo:, org: and user: fit no name, or those that they fit have no " +
 			"commits. org:x is repo:x/*. Find names with search_repositories."
 	}
-	for _, term := range terms {
-		if match := qualified.FindStringSubmatch(term.Text); match != nil && !term.Regexp {
-			return fmt.Sprintf("Nothing fits. %s: is no qualifier and was searched for as text. Branches and tags are "+
-				"chosen by ref, and commits found with list_commits.", match[1])
-		}
+	if explained := unknownQualifier(query); explained != "" {
+		return "Nothing fits. " + explained
 	}
 	return "Nothing fits. Try fewer words, syntax=text, or find_files for names."
+}
+
+// unknownQualifier explains a word that looks like a qualifier, "" if there is none.
+func unknownQualifier(query search.Query) string {
+	texts := slices.Concat(query.Words...)
+	for _, term := range query.Terms {
+		if !term.Regexp {
+			texts = append(texts, term.Text)
+		}
+	}
+	for _, text := range texts {
+		if match := qualified.FindStringSubmatch(text); match != nil {
+			return match[1] + ": is no qualifier and was searched for as text. Branches and tags are chosen by ref, " +
+				"and commits found with list_commits."
+		}
+	}
+	return ""
 }
 
 // failure returns the error of a search that could search nothing, or nil.
@@ -368,13 +426,75 @@ func (f searchResult) cutsLines() bool {
 	})
 }
 
-func plural(count int, thing string) string {
-	switch stem, isY := strings.CutSuffix(thing, "y"); {
-	case count == 1:
-		return "1 " + thing
-	case isY:
-		return fmt.Sprintf("%d %sies", count, stem)
-	default:
-		return fmt.Sprintf("%d %ss", count, thing)
+// rankedBytes bounds the texts and the data of ranked files, each. More files and lines of context than by default
+// take more, up to the bound of every result.
+func rankedBytes(request *search.Request) int {
+	files := cmp.Or(request.Limits.Ranked, search.DefaultRanked)
+	wanted := rankedResult * files / search.DefaultRanked * (1 + request.Before)
+	return min(max(wanted, rankedResult), maxListedBytes/2) - rankedNotes
+}
+
+// fit leaves out lines, and then files until one is left, so that texts and data have at most the given size each.
+// It reports whether they have.
+func (f searchResult) fit(size int) (bool, error) {
+	for place := search.DefaultFileLines; place > 1; place-- {
+		for i := len(f.Files) - 1; i >= 0; i-- {
+			if fits, err := f.fits(size); fits || err != nil {
+				return fits, err
+			}
+			f.leaveOut(&f.Files[i], place)
+		}
+	}
+	for ; ; f.leaveOutFile() {
+		if fits, err := f.fits(size); fits || err != nil || len(f.Files) <= 1 {
+			return fits, err
+		}
+	}
+}
+
+func (f searchResult) fits(size int) (bool, error) {
+	raw, err := json.Marshal(f.data())
+	return max(len(f.text())+len(f.Cursor), len(raw)) <= size, err
+}
+
+// leaveOut leaves out the lines at a place among the best. Context stays beside its line, so no line with context is
+// left out.
+func (f searchResult) leaveOut(file *search.File, place int) {
+	if slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() }) {
+		return
+	}
+	before := len(file.Lines)
+	file.Lines = slices.DeleteFunc(file.Lines, func(l search.Line) bool { return l.Place >= place })
+	file.More += before - len(file.Lines)
+	f.Lines -= before - len(file.Lines)
+}
+
+// leaveOutFile leaves out the last file, with which the next result begins.
+func (f searchResult) leaveOutFile() {
+	last := len(f.Files) - 1
+	for i := range f.Files[last].Lines {
+		if f.Files[last].Lines[i].Matches() {
+			f.Lines--
+		}
+	}
+	f.Files = f.Files[:last]
+	f.Cursor, f.Stopped = f.CursorAfter(last), search.StopRanked
+}
+
+// noteRanking notes what is to be known of ranked files.
+func (f searchResult) noteRanking(r *result, request search.Request) {
+	if slices.ContainsFunc(f.Files, func(file search.File) bool {
+		return slices.ContainsFunc(file.Lines, func(l search.Line) bool { return l.Definition })
+	}) {
+		r.note("= marks definitions.")
+	}
+	if f.Within {
+		r.note("No file has these as words; these files have all of them within words.")
+	}
+	if text := unknownQualifier(request.Query); text != "" && f.Ranked > 0 && request.Cursor == "" {
+		r.note("%s", text)
+	}
+	if f.Cut != "" {
+		r.note("The search %s: other files are ranked apart, behind these.", f.ExplainCut(request.Limits))
 	}
 }
