@@ -117,10 +117,13 @@ var arrows = map[string][]string{
 
 	"internal/search": {
 		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff",
-		"internal/git/wildmatch", "internal/repos", "internal/search/language", "internal/search/pattern",
+		"internal/git/wildmatch", "internal/repos", "internal/search/definition", "internal/search/language",
+		"internal/search/pattern", "internal/search/rank",
 	},
-	"internal/search/language": {},
-	"internal/search/pattern":  {},
+	"internal/search/definition": {"internal/search/language"},
+	"internal/search/language":   {},
+	"internal/search/pattern":    {},
+	"internal/search/rank":       {"internal/search/pattern"},
 
 	"internal/archive": {
 		"internal/access", "internal/archive/attributes", "internal/archive/checkout", "internal/archive/compress/gzip",
@@ -298,6 +301,7 @@ var fences = map[string][]string{
 	"github.com/klauspost": {"client/internal/dotgit", "client/unpack", "internal/archive/compress/gzip",
 		"internal/archive/compress/zstd"},
 	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
+	"github.com/kljensen":       {"internal/search/rank"},
 	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
 	"github.com/fsnotify":       {"internal/watch"},
 	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},

@@ -221,7 +221,7 @@ func prefixes(_ context.Context, q question) (answer, error) {
 }
 
 // qualifiers are those of search_code.
-var qualifiers = []string{"repo:", "path:", "filename:", "extension:", "language:"}
+var qualifiers = []string{"repo:", "path:", "filename:", "extension:", "language:", "symbol:"}
 
 // queries completes the last word of a search: its qualifier, or the repository after repo:.
 func (c completions) queries(_ context.Context, q question) (answer, error) {

@@ -28,7 +28,7 @@ func TestACutPagePointsAtADownload(t *testing.T) {
 		arguments   args
 		want, route string // in the link and in the text
 	}{
-		{"search_code", args{"query": "needle"}, last + ".tar.gz", ofLast},
+		{"search_code", args{"query": "needle", "sort": "path"}, last + ".tar.gz", ofLast},
 		{"find_files", args{"query": "file"}, last + ".manifest.json", ofLast},
 		{"get_repository_tree", args{}, last + ".manifest.json", ofLast},
 		{"get_file_contents", args{}, last + ".manifest.json", ofLast},
@@ -87,12 +87,12 @@ func TestACutListOfRepositoriesPointsAtAll(t *testing.T) {
 func TestASearchPointsAtWhatItFoundIn(t *testing.T) {
 	s := open(t, samples)
 	const archives = "All files of the commit are in its archive"
-	r := s.call("search_code", args{"query": "a", "perPage": 1})
+	r := s.call("search_code", args{"query": "a", "perPage": 1, "sort": "path"})
 	if n := strings.Count(r.text, archives); n != 1 || len(r.links) > 0 {
 		t.Errorf("one line of one repository, and %d archives", n)
 	}
 	repositories := make(map[string]bool)
-	r = s.call("search_code", args{"query": "a", "perPage": 200})
+	r = s.call("search_code", args{"query": "a", "perPage": 200, "sort": "path"})
 	for _, file := range r.data["files"].([]any) {
 		repositories[file.(map[string]any)["repository"].(string)] = true
 	}

@@ -60,6 +60,8 @@ var failures = []struct {
 			"unknown extension). Ask the operator for a mirror in the default format."},
 	{git.ErrBusy, true,
 		"The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
+	{search.ErrChanged, false,
+		"A push has changed the files since the first page, and perhaps their order. Search again without cursor."},
 	{search.ErrCursor, false,
 		"The cursor does not belong to this search, or its commit is gone. Search again without cursor, or with the " +
 			"arguments of the search that gave it."},

@@ -12,6 +12,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
@@ -318,4 +320,69 @@ func treePath(argument string) (string, error) {
 		return "", say("The argument path has the part \"..\". Give the path from the root of the repository.")
 	}
 	return name, nil
+}
+
+// namedRepositories returns the repositories that a query names, each by its full name. A single one becomes
+// the argument repo, so that all is understood there that is understood here.
+func (s *service) namedRepositories(ctx context.Context, r *result, a *codeArguments, names []string,
+) ([]string, error) {
+	view := s.Catalogue.For(ctx)
+	full := make([]string, len(names))
+	for i, name := range names {
+		if strings.ContainsAny(name, glob.Signs) {
+			full[i] = name
+			if owner, ok := strings.CutSuffix(name, "/*"); ok && !strings.ContainsAny(owner, glob.Signs) {
+				if err := haveOwner(view, owner); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		if len(names) == 1 {
+			a.repo = name
+			return nil, nil
+		}
+		repository, err := s.find(ctx, r, place{repo: name})
+		if err != nil {
+			return nil, err
+		}
+		full[i] = repository.Name()
+	}
+	return full, nil
+}
+
+// haveOwner returns an error if no repository is below a folder.
+func haveOwner(view repos.View, owner string) error {
+	var owners []string
+	for _, name := range view.Names() {
+		if len(name) > len(owner) && strings.EqualFold(name[:len(owner)+1], owner+"/") {
+			return nil
+		}
+		if folder, _, ok := strings.Cut(name, "/"); ok && !slices.Contains(owners, folder) {
+			owners = append(owners, folder)
+		}
+	}
+	return say("There is no repository below %s/ that you may read.%s Find names with search_repositories.",
+		quote(clip(owner)), didYouMean(spelling.Closest(clip(owner), owners, maxSuggested)))
+}
+
+// literal escapes the special characters of globs.
+func literal(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// notSearched returns the error for a repository of the query that does not exist, or for a ref
+// that no repository has.
+func (s *service) notSearched(ctx context.Context, request search.Request) error {
+	view := s.Catalogue.For(ctx)
+	known := view.Names()
+	for _, name := range request.Query.Repositories.Any {
+		if !strings.ContainsAny(name, glob.Signs) && !slices.ContainsFunc(known, func(k string) bool {
+			return strings.EqualFold(k, name)
+		}) {
+			return noRepository(view, name)
+		}
+	}
+	return say("No repository that is searched has the branch, tag or commit %s. Without ref it is the default "+
+		"branch of each.", quote(clip(request.Ref)))
 }

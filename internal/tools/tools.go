@@ -111,8 +111,8 @@ var table = []definition{
 		"Find files of a commit by part of the path (query) or pattern (glob).",
 		fileList{}, inRepository((*visit).findFiles)),
 	tool("search_code", "Search code",
-		"Find lines in the files of a repository at any commit, or of all repositories. Qualifiers as on GitHub: "+
-			"repo:, org:, path:, filename:, extension:, language:, negated with -.",
+		"Find the files and lines for a question or a text, in a repository at any commit or in all. Qualifiers: "+
+			"symbol:, repo:, org:, path:, filename:, extension:, language:; - negates.",
 		codeResults{}, (*service).searchCode),
 	tool("list_commits", "List commits",
 		"git log of a ref or range such as v1.0..v1.1: by path, author, time, message (grep) or content (pickaxe).",
@@ -137,7 +137,7 @@ var memories = map[string]int64{
 	"get_repository_tree": 4 << 20,
 	"get_file_contents":   4 << 20,
 	"find_files":          4 << 20,
-	"search_code":         6 << 20,
+	"search_code":         16 << 20, // the files that are ranked together
 	"list_commits":        6 << 20,
 	"get_commit":          6 << 20,
 	"compare_commits":     10 << 20,
