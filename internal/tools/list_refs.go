@@ -36,6 +36,8 @@ func (a *refsArguments) define(p *parameters) {
 type refList struct {
 	Repository    string    `json:"repository"`
 	DefaultBranch string    `json:"defaultBranch,omitempty"`
+	FirstRelease  string    `json:"firstRelease,omitempty" jsonschema:"With contains, the oldest tag that is no pre-release"`
+	FirstTag      string    `json:"firstTag,omitempty" jsonschema:"With contains, the oldest tag"`
 	Refs          []refData `json:"refs"`
 	pages
 	remarks
@@ -123,6 +125,11 @@ func (v *visit) listRefs(
 	}
 	data := &refList{Repository: quote(name)}
 	v.data = data
+	if a.contains != "" && kind == "tags" && start == 0 {
+		if err := v.addFirst(ctx, data, refs); err != nil {
+			return err
+		}
+	}
 	if branch != "" && kind == "branches" {
 		data.DefaultBranch = quote(branch)
 		v.note("The default branch is %s.", quote(clip(branch)))
@@ -149,9 +156,6 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []git.Ref)
 	case sortDate:
 		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err
-		}
-		if last := len(refs) - 1; a.contains != "" && last > 0 {
-			v.note("The oldest of these is %s.", quote(clip(shortName(refs[last]))))
 		}
 	}
 	return refs, nil
