@@ -89,7 +89,7 @@ func (c *changes) show(ctx context.Context) error {
 
 // stats lists a page of files.
 func (c *changes) stats(ctx context.Context) error {
-	start, end, err := c.window(len(c.Files))
+	w, err := c.window(len(c.Files), nil)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *changes) stats(ctx context.Context) error {
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	added, deleted := 0, 0
 	var items []item[string]
-	for _, file := range c.Files[start:end] {
+	for _, file := range c.Files[w.start:w.end] {
 		stat, err := differ.Stat(ctx, file)
 		if err != nil {
 			return err
@@ -110,13 +110,13 @@ func (c *changes) stats(ctx context.Context) error {
 			break
 		}
 	}
-	shown, _ := list(c.result, c.paging, len(c.Files), items)
+	shown, _ := list(c.result, w, items)
 	if len(items) == len(c.Files) {
 		c.note("%s: %s added, %d deleted.", countDiffering(len(c.Files)), plural(added, "line"), deleted)
 	} else {
 		c.note("%s.", countDiffering(len(c.Files)))
 	}
-	if c.page == 1 && len(shown) < len(c.Files) {
+	if w.start == 0 && len(shown) < len(c.Files) {
 		c.pointFiles(ctx)
 	}
 	return nil

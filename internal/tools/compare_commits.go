@@ -43,7 +43,7 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 	if err != nil {
 		return err
 	}
-	if a.detail != detailPatch && a.page == 1 {
+	if a.detail != detailPatch && a.isFirst() {
 		if err := v.addCommits(ctx, a, c); err != nil {
 			return err
 		}
@@ -51,6 +51,7 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 	if a.detail == detailNone {
 		return nil
 	}
+	a.pin(c.base.ID, c.head.ID)
 	comparison, err := history.CompareCommits(ctx, v.snapshot, v.Facts, c.from, c.head.ID, a.compare)
 	if err != nil {
 		return err
@@ -66,10 +67,10 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 	if strings.Contains(a.base, "..") {
 		return c, say("The argument base is a range. Give its ends as base and head.")
 	}
-	if c.base, err = v.commit(ctx, revision{ref: a.base}); err != nil {
+	if c.base, err = v.commit(ctx, a.pinned(0, revision{ref: a.base})); err != nil {
 		return c, err
 	}
-	if c.head, err = v.commit(ctx, revision{ref: a.head}); err != nil {
+	if c.head, err = v.commit(ctx, a.pinned(1, revision{ref: a.head})); err != nil {
 		return c, err
 	}
 	common, err := history.MergeBase(ctx, v.snapshot, v.Facts, c.base.ID, c.head.ID)

@@ -40,8 +40,8 @@ type argumentsOf[A any] interface {
 	define(p *parameters)
 }
 
-// tool returns a row of the table. A is the type of run's arguments; its method check, if it has
-// one, validates the arguments before anything is opened.
+// tool returns a row of the table. A is the type of run's arguments. Its methods readCursor and
+// check, if it has them, validate the arguments before anything is opened.
 func tool[A any, P argumentsOf[A]](
 	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
 ) definition {
@@ -51,6 +51,13 @@ func tool[A any, P argumentsOf[A]](
 		return p, func(ctx context.Context, s *service, arguments any) (*result, error) {
 			if err := p.read(arguments); err != nil {
 				return nil, err
+			}
+			if paged, ok := any(a).(interface {
+				readCursor(tool string, arguments any) error
+			}); ok {
+				if err := paged.readCursor(name, arguments); err != nil {
+					return nil, err
+				}
 			}
 			if checked, ok := any(a).(interface{ check() error }); ok {
 				if err := checked.check(); err != nil {

@@ -62,7 +62,7 @@ func (a *findArguments) check() error {
 }
 
 func (v *visit) findFiles(ctx context.Context, a findArguments) error {
-	at, err := v.commit(ctx, a.revision)
+	at, err := v.commit(ctx, a.pinned(0, a.revision))
 	if err != nil {
 		return err
 	}
@@ -70,18 +70,19 @@ func (v *visit) findFiles(ctx context.Context, a findArguments) error {
 	if err != nil {
 		return err
 	}
-	start, end, err := a.window(len(paths))
+	a.pin(at.ID)
+	w, err := a.window(len(paths), nil)
 	if err != nil {
 		return err
 	}
 	data := &fileList{Repository: quote(at.repository), SHA: at.ID.String()}
-	data.Files, data.pages = list(v.result, a.paging, len(paths), nameItems(paths[start:end]))
+	data.Files, data.pages = list(v.result, w, nameItems(paths[w.start:w.end]))
 	if len(paths) == 0 {
 		v.note("No path fits. Try a shorter query, or a glob with ** in front.")
 	}
 	v.note("%s.", at)
 	v.data = data
-	return v.pointManifest(ctx, at, data.pages, len(data.Files))
+	return v.pointManifest(ctx, at, w, len(data.Files))
 }
 
 // findPaths walks the tree and sorts the matching paths.

@@ -30,10 +30,11 @@ func (a *commitArguments) define(p *parameters) {
 }
 
 func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
-	at, err := v.commit(ctx, a.revision)
+	at, err := v.commit(ctx, a.pinned(0, a.revision))
 	if err != nil {
 		return err
 	}
+	a.pin(at.ID)
 	names, err := v.people(a.mailmap)
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 		return err
 	}
 	commit := page.Commits[0] // a log begins with its start
-	if a.detail != detailPatch || a.patchLine == 1 {
+	if a.isFirst() && (a.detail != detailPatch || a.patchLine == 1) {
 		v.content = commitText(v.result, &commit)
 	}
 	v.note("%s.", at)

@@ -51,7 +51,7 @@ type file struct {
 }
 
 func (v *visit) getFileContents(ctx context.Context, a fileArguments) error {
-	at, e, err := v.entryOf(ctx, a.revision, a.path)
+	at, e, err := v.entryOf(ctx, a.pinned(0, a.revision), a.path)
 	if err != nil {
 		return err
 	}

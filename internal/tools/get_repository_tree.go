@@ -93,7 +93,7 @@ func (v *visit) requestedTree(ctx context.Context, a treeArguments) (at found, n
 		}
 		a.sha = a.treeSHA
 	}
-	at, err = v.commit(ctx, a.revision)
+	at, err = v.commit(ctx, a.pinned(0, a.revision))
 	return at, name, err
 }
 
@@ -115,7 +115,7 @@ func pathFilter(filter string) (keep func(path string) bool, err error) {
 
 // listTree lists a page of the entries below a folder. It reads the sizes of that page only.
 func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeView) (*entryList, error) {
-	first, total := (view.page-1)*view.perPage, 0
+	first, total := view.skipped(), 0
 	var page []entry
 	err := v.walk(ctx, folder, view.recursive, func(e entry) bool {
 		if view.keep(e.path) {
@@ -129,7 +129,9 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 	if err := noteStopped(v.result, err); err != nil {
 		return nil, err
 	}
-	if _, _, err := view.window(total); err != nil {
+	view.pin(at.ID)
+	w, err := view.window(total, nil)
+	if err != nil {
 		return nil, err
 	}
 	if total == 0 {
@@ -147,9 +149,9 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 		items = append(items, item[entryData]{shown.line(), shown})
 	}
 	data := &entryList{Repository: quote(at.repository), SHA: at.ID.String()}
-	data.Tree, data.pages = list(v.result, view.paging, total, items)
+	data.Tree, data.pages = list(v.result, w, items)
 	v.note("%s.", at)
-	return data, v.pointManifest(ctx, at, data.pages, len(data.Tree))
+	return data, v.pointManifest(ctx, at, w, len(data.Tree))
 }
 
 func (v *visit) describeEntry(e entry) (entryData, error) {

@@ -29,21 +29,20 @@ func git(t *testing.T, repository string, arguments ...string) string {
 	return string(out)
 }
 
-// pages calls a tool until there is no next page, and gives the items of all.
+// pages calls a tool until there is no next page, and returns the items of all.
 func (s *site) pages(name, list string, arguments args) []any {
 	s.t.Helper()
 	var items []any
-	arguments["page"] = 1
 	for {
 		r := s.call(name, arguments)
 		if r.failed {
 			s.t.Fatalf("%s %v: %s", name, arguments, r.text)
 		}
 		items = append(items, r.data[list].([]any)...)
-		if r.data["nextPage"] == nil {
+		if r.next() == "" {
 			return items
 		}
-		arguments["page"] = r.data["nextPage"]
+		arguments["cursor"] = r.next()
 	}
 }
 

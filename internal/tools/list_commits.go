@@ -24,7 +24,7 @@ type logArguments struct {
 	revision
 	base, path, since, until, grep, pickaxeRegexp string
 	mailmap                                       bool
-	paging
+	pageArguments
 
 	log history.LogOptions // all arguments but ref and base, parsed
 }
@@ -42,14 +42,13 @@ func (a *logArguments) define(p *parameters) {
 	p.flag(&a.log.FirstParent, "first_parent", "Of merges follow the first parent only.")
 	p.flag(&a.log.Follow, "follow", "Follow the file of path across renames.")
 	defineMailmap(p, &a.mailmap)
-	a.paging.define(p, history.DefaultPage, 100)
-	p.text(&a.log.Cursor, "cursor", cursorDescription)
+	a.pageArguments.define(p, history.DefaultPage, 100)
 }
 
 // defineMailmap adds the argument of tools that show authors.
 func defineMailmap(p *parameters, to *bool) {
 	*to = true
-	p.flag(to, "mailmap", "false: names as in the commits.")
+	p.flag(to, "mailmap", "false: names as in the commits.").hidden = true
 }
 
 // people reads the .mailmap of HEAD, which git applies as well.
@@ -128,6 +127,7 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 	if page.Unsearched > 0 {
 		v.note("%s had files that are too large, or too many, to be searched.", plural(page.Unsearched, "commit"))
 	}
+	a.noteSkipped(v.result)
 	v.note("%s.", of)
 	return nil
 }
@@ -210,7 +210,7 @@ func (a *logArguments) check() error {
 	if o.Until, err = parseTime("until", a.until, day); err != nil {
 		return err
 	}
-	if o.Limit = a.perPage; o.Cursor == "" {
+	if o.Limit, o.Cursor = a.perPage, a.cursor; o.Cursor == "" {
 		if a.page-1 > maxSkipped/a.perPage {
 			return say("page is too far: go on with the cursor of the page before, or use until.")
 		}
@@ -305,7 +305,7 @@ func timestamp(p history.Person) string {
 
 // explain attributes an error to the cursor, if there is one, rather than to a path.
 func (a logArguments) explain(err error) error {
-	if a.log.Cursor != "" && (errors.Is(err, git.ErrInvalid) || isAbsent(err)) {
+	if a.cursor != "" && (errors.Is(err, git.ErrInvalid) || isAbsent(err)) {
 		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call " +
 			"that gave it, or begin again without it.")
 	}

@@ -111,12 +111,12 @@ func (v *visit) listRefs(
 			v.note("None of the %d %s of %s fits. Leave out query or contains to see them.", count, kind, quote(name))
 		}
 	}
-	start, end, err := a.window(len(refs))
+	w, err := a.window(len(refs), func(i int) string { return refs[i].Name })
 	if err != nil {
 		return err
 	}
 	var items []item[refData]
-	for _, ref := range refs[start:end] {
+	for _, ref := range refs[w.start:w.end] {
 		shown, err := v.describeRef(ref)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (v *visit) listRefs(
 	}
 	data := &refList{Repository: quote(name)}
 	v.data = data
-	if a.contains != "" && kind == "tags" && start == 0 {
+	if a.contains != "" && kind == "tags" && w.start == 0 {
 		if err := v.addFirst(ctx, data, refs); err != nil {
 			return err
 		}
@@ -134,8 +134,8 @@ func (v *visit) listRefs(
 		data.DefaultBranch = quote(branch)
 		v.note("The default branch is %s.", quote(clip(branch)))
 	}
-	data.Refs, data.pages = list(v.result, a.paging, len(refs), items)
-	return v.pointAll(ctx, v.result, data.pages, len(data.Refs), "All branches and tags are in %s.", refsOf(name))
+	data.Refs, data.pages = list(v.result, w, items)
+	return v.pointAll(ctx, v.result, w, len(data.Refs), "All branches and tags are in %s.", refsOf(name))
 }
 
 // selectRefs returns the requested refs in order.

@@ -92,7 +92,7 @@ func (p *parameters) choice(to *string, name, description string, choices ...str
 
 // number adds an integer. A string is accepted, because some agents write one. A default below low
 // means none, and a high of math.MaxInt32 is not shown to agents.
-func (p *parameters) number(to *int, name, description string, low, high int) {
+func (p *parameters) number(to *int, name, description string, low, high int) *parameter {
 	var preset any
 	if *to >= low {
 		preset = *to
@@ -112,6 +112,7 @@ func (p *parameters) number(to *int, name, description string, low, high int) {
 	if top := float64(high); high != math.MaxInt32 {
 		q.schema.Maximum = &top
 	}
+	return q
 }
 
 func numberOf(value any) (float64, bool) {
@@ -124,8 +125,8 @@ func numberOf(value any) (float64, bool) {
 }
 
 // flag adds a boolean, false by default.
-func (p *parameters) flag(to *bool, name, description string) {
-	p.add(name, description, "boolean", nil, func(value any) string {
+func (p *parameters) flag(to *bool, name, description string) *parameter {
+	return p.add(name, description, "boolean", nil, func(value any) string {
 		switch value {
 		case true, "true":
 			*to = true
@@ -244,7 +245,7 @@ var synonyms = map[string]string{
 	"q": "query grep", "text": "query grep", "search": "query grep", "keyword": "query grep", "message": "grep",
 	"pattern": "glob query grep", "regex": "query grep", "regexp": "query grep",
 	"limit": "end_line perPage", "count": "perPage", "max": "perPage", "maxresults": "perPage", "first": "perPage",
-	"offset": "start_line page cursor", "page": "cursor", "after": "cursor since", "before": "until",
+	"offset": "start_line cursor", "page": "cursor", "after": "cursor since", "before": "until",
 	"line": "start_line", "lines": "start_line end_line", "linerange": "start_line end_line",
 	"viewrange": "start_line end_line", "range": "start_line base", "from": "base since", "to": "head until",
 	"basehead": "base head", "startdate": "since", "enddate": "until",

@@ -65,7 +65,7 @@ func (a *codeArguments) define(p *parameters) {
 		"insensitive")
 	p.number(&a.context, "context_lines", "Lines to show around each match.", 0, search.MaxContext)
 	p.number(&a.perPage, "perPage", "Matching lines per result.", 1, maxFoundLines)
-	p.text(&a.cursor, "cursor", cursorDescription)
+	p.text(&a.cursor, "cursor", "")
 }
 
 // codeResults is the data of search_code.

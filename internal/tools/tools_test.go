@@ -69,7 +69,7 @@ func TestSearchRepositories(t *testing.T) {
 		{args{"query": "team/tools"}, []string{"team/tools", "team/tools/builder"}, ""},
 		{args{"query": "greets PEOPLE"}, []string{"hello"}, ""},
 		{args{"query": "hello people"}, []string{"hello"}, ""},
-		{args{"perPage": 2}, []string{"attributes", "detached"}, "1 to 2 of 15. Go on with page=2."},
+		{args{"perPage": 2}, []string{"attributes", "detached"}, "1 to 2 of 15. Go on with the same arguments and cursor="},
 		{args{"perPage": "4", "page": 4.0}, []string{"team/tools", "team/tools/builder", "trunk"}, "13 to 15 of 15."},
 		{args{"query": "none such"}, nil, "No repository's name or description has all these words."},
 	} {
@@ -224,11 +224,11 @@ func TestRefsAndCards(t *testing.T) {
 		}
 	}
 	r = s.call("list_branches", args{"repo": "refs", "perPage": 5})
-	if r.data["nextPage"] != 2.0 || r.data["total"] != 15.0 || r.data["defaultBranch"] != "main" || len(r.links) > 0 ||
+	if r.next() == "" || r.data["total"] != 15.0 || r.data["defaultBranch"] != "main" || len(r.links) > 0 ||
 		!strings.Contains(r.text, "All branches and tags are in repo://refs/refs.") {
 		t.Errorf("%+v", r)
 	}
-	if r = s.call("list_branches", args{"repo": "refs", "perPage": 5, "page": 3}); r.data["nextPage"] != nil ||
+	if r = s.call("list_branches", args{"repo": "refs", "perPage": 5, "page": 3}); r.data["nextCursor"] != nil ||
 		!strings.Contains(r.text, "11 to 15 of 15.") {
 		t.Errorf("%+v", r)
 	}
