@@ -39,7 +39,7 @@ func (a paging) skipped() int {
 	if a.cursor != "" {
 		return a.at.done
 	}
-	return (a.page - 1) * a.perPage
+	return a.pageArguments.skipped()
 }
 
 // isFirst reports whether nothing comes before the page.
@@ -53,7 +53,7 @@ func checkOf(key string) uint32 {
 }
 
 // readCursor decodes the cursor of a call.
-func (a *paging) readCursor(tool string, arguments any) error {
+func (a *paging) readCursor(tool string, arguments map[string]any) error {
 	a.at.digest = digestOf(tool, arguments)
 	if a.cursor == "" {
 		return nil
@@ -68,11 +68,8 @@ func (a *paging) readCursor(tool string, arguments any) error {
 }
 
 // digestOf identifies the arguments that select a list.
-func digestOf(tool string, arguments any) (digest [digestBytes]byte) {
-	selecting := make(map[string]any)
-	if given, ok := arguments.(map[string]any); ok {
-		maps.Copy(selecting, given)
-	}
+func digestOf(tool string, arguments map[string]any) (digest [digestBytes]byte) {
+	selecting := maps.Clone(arguments)
 	maps.DeleteFunc(selecting, func(name string, value any) bool {
 		return value == nil || name == "cursor" || name == "page" || name == "perPage"
 	})

@@ -20,8 +20,8 @@ const metaMaxResult = "anthropic/maxResultSizeChars"
 // maxShownChars leaves room for JSON escapes, which some clients count.
 const maxShownChars = 2 * maxResultBytes
 
-// continuationArguments are the arguments that continue a result that was cut.
-var continuationArguments = []string{"cursor", "start_line", "patch_line"}
+// textArguments are the arguments of tools that show texts of files.
+var textArguments = []string{"start_line", "patch_line", "context_lines"}
 
 type definition struct {
 	name, title, description string
@@ -53,9 +53,9 @@ func tool[A any, P argumentsOf[A]](
 				return nil, err
 			}
 			if paged, ok := any(a).(interface {
-				readCursor(tool string, arguments any) error
+				readCursor(tool string, arguments map[string]any) error
 			}); ok {
-				if err := paged.readCursor(name, arguments); err != nil {
+				if err := paged.readCursor(name, p.given); err != nil {
 					return nil, err
 				}
 			}
@@ -64,7 +64,11 @@ func tool[A any, P argumentsOf[A]](
 					return nil, err
 				}
 			}
-			return run(s, ctx, *a)
+			r, err := run(s, ctx, *a)
+			if r != nil {
+				r.notes = append(p.notes, r.notes...)
+			}
+			return r, err
 		}
 	}}
 }
@@ -90,7 +94,7 @@ func (d definition) describe() mcp.Tool {
 // canBeCut reports whether a tool with these arguments shows content that may fill a result.
 func canBeCut(arguments *parameters) bool {
 	names := arguments.names()
-	return slices.ContainsFunc(continuationArguments, func(name string) bool { return slices.Contains(names, name) })
+	return slices.ContainsFunc(textArguments, func(name string) bool { return slices.Contains(names, name) })
 }
 
 // handler runs the tool. A failure is a result, which the model reads and can act on. A busy server

@@ -5,20 +5,14 @@ import (
 	"context"
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
-const (
-	// maxMatches bounds the number of sorted paths.
-	maxMatches = 20_000
-	// maxAlike is how many paths an error suggests.
-	maxAlike = 3
-)
+// maxMatches bounds the number of sorted paths.
+const maxMatches = 20_000
 
 const globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
 
@@ -95,14 +89,14 @@ func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]str
 	if err != nil {
 		return nil, err
 	}
-	folder, err := v.lookup(ctx, at, name)
+	folder, err := v.locate(ctx, at, name)
 	if err != nil {
 		return nil, err
 	}
 	if !folder.Mode.IsDir() {
-		return nil, say("%s is a %s, not a folder. Read it with get_file_contents.", quote(name), kindOf(folder.Mode))
+		return nil, say("%s is a %s, not a folder. Read it with get_file_contents.", quote(folder.path), kindOf(folder.Mode))
 	}
-	below := len(name)
+	below := len(folder.path)
 	if below > 0 {
 		below++ // the slash
 	}
@@ -172,29 +166,4 @@ func (a findArguments) rank(paths []string) {
 	slices.SortStableFunc(paths, func(p, q string) int {
 		return cmp.Or(cmp.Compare(class(p), class(q)), cmp.Compare(len(p), len(q)))
 	})
-}
-
-// lineSuffix matches a line number after a path, as programs write it.
-var lineSuffix = regexp.MustCompile(`(:|#L)[0-9][-:L0-9]*$`)
-
-// alike returns a sentence with a leading space that suggests paths with the same ending as the
-// missing one.
-func (v *visit) alike(ctx context.Context, at found, missing string) string {
-	otherwise := " Look for it with find_files."
-	if strings.ContainsAny(missing, "*?[") {
-		otherwise = " Files are found by pattern with find_files and glob."
-	}
-	name := strings.ToLower(path.Base(lineSuffix.ReplaceAllString(missing, "")))
-	var paths []string
-	root := entry{TreeEntry: git.TreeEntry{Mode: git.ModeDir, ID: at.Tree}}
-	err := v.walk(ctx, root, true, func(e entry) bool {
-		if strings.ToLower(path.Base(e.path)) == name {
-			paths = append(paths, quote(e.path))
-		}
-		return len(paths) < maxAlike
-	})
-	if err != nil || len(paths) == 0 { // the answer stays that the path does not exist
-		return otherwise
-	}
-	return " Did you mean " + strings.Join(paths, " or ") + "?"
 }

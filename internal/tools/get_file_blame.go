@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,8 +33,7 @@ type blameArguments struct {
 func (a *blameArguments) define(p *parameters) {
 	a.revision.define(p)
 	p.text(&a.path, "path", pathDescription).required = true
-	p.number(&a.start, "start_line", "", 1, math.MaxInt32)
-	p.number(&a.end, "end_line", fmt.Sprintf("At most %d lines at once.", maxBlamedLines), 1, math.MaxInt32)
+	a.lineRange.define(p, fmt.Sprintf("At most %d lines at once.", maxBlamedLines))
 	defineMailmap(p, &a.mailmap)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path"
 	"strings"
 
@@ -25,22 +24,11 @@ type fileArguments struct {
 	paging
 }
 
-// lineRange selects lines of a file, counted from 1; 0 stands for the first or last line.
-type lineRange struct{ start, end int }
-
-func (a lineRange) check() error {
-	if a.end != 0 && a.end < a.start {
-		return say("end_line is %d, before start_line, which is %d.", a.end, a.start)
-	}
-	return nil
-}
-
 func (a *fileArguments) define(p *parameters) {
 	a.revision.define(p)
 	p.text(&a.path, "path", "File or folder; the root if omitted.")
-	p.number(&a.start, "start_line", "First line of a file, from 1.", 1, math.MaxInt32)
-	p.number(&a.end, "end_line", "Last line.", 1, math.MaxInt32)
-	a.paging.define(p, 100, 500)
+	a.lineRange.define(p, "")
+	a.paging.defineSize(p, 100, 500)
 }
 
 // file is a file together with its commit.

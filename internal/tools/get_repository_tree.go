@@ -61,12 +61,12 @@ func (v *visit) getRepositoryTree(ctx context.Context, a treeArguments) error {
 	if err != nil {
 		return err
 	}
-	folder, err := v.lookup(ctx, at, name)
+	folder, err := v.locate(ctx, at, name)
 	if err != nil {
 		return err
 	}
 	if !folder.Mode.IsDir() {
-		return say("%s is a %s, not a folder. Read it with get_file_contents.", quote(name), kindOf(folder.Mode))
+		return say("%s is a %s, not a folder. Read it with get_file_contents.", quote(folder.path), kindOf(folder.Mode))
 	}
 	keep, err := pathFilter(a.pathFilter)
 	if err != nil {

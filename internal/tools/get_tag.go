@@ -26,8 +26,17 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	shown, repository := quote(clip(name)), quote(v.name())
 	ref, err := v.snapshot.Ref("refs/tags/" + name)
 	if isAbsent(err) {
-		return say("There is no tag %s in %s.%s Find tags with list_tags and query.", shown, repository,
-			didYouMean(v.similar(name, tags)))
+		same := v.sameRefs(name, tags)
+		if len(same) != 1 {
+			if len(same) == 0 {
+				same = v.similar(name, tags)
+			}
+			return say("There is no tag %s in %s.%s Find tags with list_tags and query.", shown, repository,
+				didYouMean(same[:min(len(same), maxSuggested)]))
+		}
+		v.note("There is no tag %s; this is %s.", shown, quote(clip(same[0])))
+		shown = quote(clip(same[0]))
+		ref, err = v.snapshot.Ref("refs/tags/" + same[0])
 	}
 	if err != nil {
 		return err

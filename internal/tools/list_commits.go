@@ -135,9 +135,9 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 // noteMissing notes which paths do not exist: another reason to find nothing.
 func (v *visit) noteMissing(ctx context.Context, at found, paths []string) {
 	for _, path := range paths {
-		_, err := v.lookup(ctx, at, path)
-		if missing := (*failure)(nil); errors.As(err, &missing) {
-			v.note("%s", missing.text)
+		if _, err := v.snapshot.Lookup(at.Tree, path); isAbsent(err) {
+			_, alike := v.alike(ctx, at, path)
+			v.note("%s", noPath(at, path, alike))
 		}
 	}
 }
@@ -211,10 +211,10 @@ func (a *logArguments) check() error {
 		return err
 	}
 	if o.Limit, o.Cursor = a.perPage, a.cursor; o.Cursor == "" {
-		if a.page-1 > maxSkipped/a.perPage {
+		if a.page-1 > maxSkipped/a.perPage || a.offset > maxSkipped {
 			return say("page is too far: go on with the cursor of the page before, or use until.")
 		}
-		o.Skip = (a.page - 1) * a.perPage
+		o.Skip = a.skipped()
 	}
 	return nil
 }

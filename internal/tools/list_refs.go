@@ -73,6 +73,8 @@ func branches(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Branch) }
 
 func tags(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Tag) }
 
+func branchesAndTags(refs []git.Ref) []git.Ref { return slices.Concat(branches(refs), tags(refs)) }
+
 func named(refs []git.Ref, name func(git.Ref) string) []git.Ref {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref git.Ref) bool { return name(ref) == "" })
 }

@@ -4,19 +4,27 @@ import "math"
 
 // pageArguments are the arguments of a tool whose result is a list.
 type pageArguments struct {
-	page, perPage int
-	cursor        string
+	page, perPage, offset int
+	cursor                string
 }
 
-// define adds the arguments, whose names and results need no description. Agents know page from
-// other servers. It is not in the schema, because a cursor also continues a page that was cut for
-// its size.
+// define adds the arguments, whose names and results need no description.
 func (a *pageArguments) define(p *parameters, preset, most int) {
+	a.defineSize(p, preset, most)
+	p.number(&a.offset, "offset", "Items to leave out before the page.", 0, math.MaxInt32).hidden = true
+}
+
+// defineSize adds the arguments but offset. Agents know page and offset from other servers. They
+// are not in the schema, because a cursor also continues a page that was cut for its size.
+func (a *pageArguments) defineSize(p *parameters, preset, most int) {
 	a.page, a.perPage = 1, preset
 	p.number(&a.page, "page", "Counted from 1, each of perPage items.", 1, math.MaxInt32).hidden = true
 	p.number(&a.perPage, "perPage", "", 1, most)
 	p.text(&a.cursor, "cursor", "")
 }
+
+// skipped returns the number of items before the page, if there is no cursor.
+func (a pageArguments) skipped() int { return (a.page-1)*a.perPage + a.offset }
 
 // noteSkipped notes what a caller may miss who counts pages.
 func (a pageArguments) noteSkipped(r *result) {
@@ -43,6 +51,9 @@ type window struct {
 // window returns the page's part of a list with total items.
 func (a paging) window(total int, key func(i int) string) (window, error) {
 	w := window{paging: a, start: a.skipped(), total: total, key: key}
+	if w.cursor == "" && w.start > max(total-1, 0) && a.offset > 0 {
+		return w, say("offset leaves out %d items, and the list has %d.", a.offset, total)
+	}
 	if w.cursor == "" && w.start > max(total-1, 0) {
 		return w, say("There is no page %d: with perPage=%d the last is %d.", a.page, a.perPage,
 			max((total+a.perPage-1)/a.perPage, 1))

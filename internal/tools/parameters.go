@@ -3,15 +3,12 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 const (
@@ -24,7 +21,11 @@ const (
 
 // parameters are a tool's arguments in order. Each is bound to a variable, whose initial value is
 // the default.
-type parameters struct{ list []*parameter }
+type parameters struct {
+	list  []*parameter
+	given map[string]any // the arguments of a call, by the names that they have here
+	notes []string       // which names were taken for these
+}
 
 type parameter struct {
 	name     string
@@ -188,6 +189,8 @@ func (p *parameters) read(arguments any) error {
 	if !ok && arguments != nil {
 		return say("The arguments must be an object with these members: %s.", strings.Join(p.names(), ", "))
 	}
+	p.given = p.rename(values)
+	values = p.given
 	if err := p.refuseUnknown(values); err != nil {
 		return err
 	}
@@ -220,40 +223,4 @@ func (p *parameters) names() []string {
 		names[i] = q.name
 	}
 	return names
-}
-
-// refuseUnknown fails for misspelt names: ignoring them would answer another question.
-func (p *parameters) refuseUnknown(values map[string]any) error {
-	known := p.names()
-	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(values)),
-		func(name string) bool { return slices.Contains(known, name) })
-	if len(unknown) == 0 {
-		return nil
-	}
-	name := clip(unknown[0])
-	meant := slices.DeleteFunc(strings.Fields(synonyms[spelling.Fold(name)]),
-		func(name string) bool { return !slices.Contains(known, name) })
-	if len(meant) == 0 {
-		meant = spelling.Closest(name, known, 1)
-	}
-	return say("There is no argument %s.%s This tool has: %s.", quote(name), didYouMean(meant),
-		strings.Join(known, ", "))
-}
-
-// synonyms maps folded argument names of other tools to names that may mean the same here.
-var synonyms = map[string]string{
-	"q": "query grep", "text": "query grep", "search": "query grep", "keyword": "query grep", "message": "grep",
-	"pattern": "glob query grep", "regex": "query grep", "regexp": "query grep",
-	"limit": "end_line perPage", "count": "perPage", "max": "perPage", "maxresults": "perPage", "first": "perPage",
-	"offset": "start_line cursor", "page": "cursor", "after": "cursor since", "before": "until",
-	"line": "start_line", "lines": "start_line end_line", "linerange": "start_line end_line",
-	"viewrange": "start_line end_line", "range": "start_line base", "from": "base since", "to": "head until",
-	"basehead": "base head", "startdate": "since", "enddate": "until",
-	"file": "path paths", "filename": "path paths", "filepath": "path paths", "dir": "path paths",
-	"directory": "path paths", "folder": "path paths", "path": "paths", "paths": "path",
-	"repository": "repo", "reponame": "repo", "project": "repo", "org": "repo", "user": "repo",
-	"name": "tag query repo", "branch": "ref head", "revision": "ref head", "rev": "ref head", "tag": "ref head",
-	"commit": "ref head", "commitsha": "ref head", "commitid": "ref head", "hash": "ref head",
-	"depth": "recursive", "maxdepth": "recursive", "diff": "detail", "includediff": "detail", "patch": "detail",
-	"stat": "detail", "ignorecase": "case case_sensitive",
 }

@@ -46,6 +46,8 @@ func TestArgumentsAreRead(t *testing.T) {
 		`{"repo":"a","recursive":"true","format":"zip"}`: {place: place{repo: "a"}, deep: true, format: "zip"},
 		`{"repo":"a","paths":["x","y"]}`: {place: place{repo: "a"}, format: "tar",
 			paths: []string{"x", "y"}},
+		`{"repo":"a","path":"x","startLine":2}`: {place: place{repo: "a"}, format: "tar", start: 2,
+			paths: []string{"x"}},
 		`{"repo":"a","paths":"x"}`:                    {place: place{repo: "a"}, format: "tar", paths: []string{"x"}},
 		`{"repo":"a","start_line":null,"owner":null}`: {place: place{repo: "a"}, format: "tar"},
 	} {
@@ -85,10 +87,10 @@ func TestArgumentsAreRefused(t *testing.T) {
 		`{"repo":"a","paths":["x",1]}`: "The argument paths has an item that must " +
 			"be a string.",
 		`{"repo":"a","paths":["x"` + strings.Repeat(`,"x"`, 100) + `]}`: "must be a list of at most 100 strings",
-		`{"repo":"a","startLine":1}`: "There is no argument startLine. Did you " +
+		`{"repo":"a","startLine":0}`: "There is no argument startLine. Did you " +
 			"mean start_line? This tool has: repo, owner, start_line, recursive, format, paths.",
 		`{"repo":"a","recursiv":true}`:     "Did you mean recursive?",
-		`{"repo":"a","path":"x"}`:          "Did you mean paths?",
+		`{"repo":"a","path":1}`:            "Did you mean paths?",
 		`{"repo":"a","quite_another":"x"}`: "There is no argument quite_another. This tool has",
 		`{"repo":"a","evil\u202e":"x"}`:    `There is no argument "evil\342\200\256".`,
 	} {

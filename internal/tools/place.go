@@ -80,7 +80,11 @@ func (s *service) find(ctx context.Context, r *result, a place) (*repos.Reposito
 			return repository, err
 		}
 	}
-	for _, name := range a.looseNames() {
+	others := a.looseNames()
+	if same := sameRepositories(names[0], view.Names()); len(same) == 1 {
+		others = append(others, same[0])
+	}
+	for _, name := range others {
 		if repository, err := view.Known(name); err == nil {
 			r.note("There is no repository %s; this is of %s.", quote(clip(names[0])), quote(name))
 			return repository, nil
@@ -220,7 +224,12 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	if slices.Contains(commonDefaultBranches, f.ref) {
 		return v.useDefaultBranch(ctx, f)
 	}
-	err = v.noRevision(f.ref)
+	name, steps := cutSteps(f.ref)
+	same := v.sameRefs(name, branchesAndTags)
+	if len(same) == 1 {
+		return v.useSame(ctx, f, same[0], steps)
+	}
+	err = v.noRevision(f.ref, same)
 	if v.Resources.Freshen(ctx, v.repository) { // the commit may arrive
 		err = say("%s %s", err, refreshed)
 	}
@@ -231,14 +240,16 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 const refreshed = "The mirror is older than it should be, and is being refreshed: try again in a minute."
 
 // noRevision returns the error for a branch, tag or commit that does not exist, with similar names.
-func (v *visit) noRevision(ref string) error {
+// same are names that say the same, if there are several.
+func (v *visit) noRevision(ref string, same []string) error {
 	short := ref
 	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
 		short = strings.TrimPrefix(short, prefix)
 	}
-	hint := didYouMean(v.similar(short, func(refs []git.Ref) []git.Ref {
-		return slices.Concat(branches(refs), tags(refs))
-	}))
+	if len(same) == 0 {
+		same = v.similar(short, branchesAndTags)
+	}
+	hint := didYouMean(same[:min(len(same), maxSuggested)])
 	if hint == "" && commitDigits.MatchString(ref) {
 		hint = " Only commits that a branch or tag leads to are served."
 	}
@@ -261,6 +272,25 @@ func (v *visit) similar(name string, choose func([]git.Ref) []git.Ref) []string 
 		known = append(known, shortName(ref))
 	}
 	return spelling.Closest(clip(name), known, maxSuggested)
+}
+
+// useSame resolves a revision by another name of its branch or tag.
+func (v *visit) useSame(ctx context.Context, f found, name, steps string) (found, error) {
+	commit, err := v.snapshot.Resolve(ctx, name+steps)
+	if err != nil {
+		return found{}, err
+	}
+	v.note("There is no branch, tag or commit %s; this is of %s.", quote(clip(f.ref)), quote(clip(name+steps)))
+	f.Commit, f.ref, f.resolved = commit, name+steps, name+steps
+	return f, nil
+}
+
+// cutSteps divides a revision into a name and the steps from there, such as ~3 and ^{commit}.
+func cutSteps(ref string) (name, steps string) {
+	if at := strings.IndexAny(ref, "~^"); at >= 0 {
+		return ref[:at], ref[at:]
+	}
+	return ref, ""
 }
 
 func (v *visit) useDefaultBranch(ctx context.Context, f found) (found, error) {

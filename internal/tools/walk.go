@@ -3,6 +3,9 @@ package tools
 import (
 	"context"
 	"errors"
+	"path"
+	"regexp"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
@@ -88,16 +91,67 @@ func (v *visit) entryOf(ctx context.Context, of revision, path string) (at found
 	if err != nil {
 		return at, e, err
 	}
-	e, err = v.lookup(ctx, at, name)
+	e, err = v.locate(ctx, at, name)
 	return at, e, err
 }
 
-// lookup finds the entry of a path at a commit. The error for a missing one suggests paths with the
-// same ending.
-func (v *visit) lookup(ctx context.Context, at found, path string) (entry, error) {
+// locate finds the entry of a path at a commit. If nothing has the path, it takes the only entry
+// that says the same, and notes that; its error suggests paths with the same last name.
+func (v *visit) locate(ctx context.Context, at found, path string) (entry, error) {
 	e, err := v.snapshot.Lookup(at.Tree, path)
-	if isAbsent(err) {
-		return entry{}, say("There is no %s in %s.%s", quote(clip(path)), at, v.alike(ctx, at, path))
+	if !isAbsent(err) {
+		return entry{path: path, TreeEntry: e}, err
 	}
-	return entry{path: path, TreeEntry: e}, err
+	same, alike := v.alike(ctx, at, path)
+	if len(same) == 1 {
+		v.note("There is no %s; this is %s.", quote(clip(path)), quote(same[0].path))
+		return same[0], nil
+	}
+	return entry{}, noPath(at, path, alike)
 }
+
+// noPath returns the error for a path that does not exist, with similar ones.
+func noPath(at found, path string, alike []string) error {
+	hint := " Look for it with find_files."
+	switch {
+	case len(alike) > 0: // whole, so that they lead to the files
+		hint = " Did you mean " + strings.Join(alike, " or ") + "?"
+	case strings.ContainsAny(path, "*?["):
+		hint = " Files are found by pattern with find_files and glob."
+	}
+	return say("There is no %s in %s.%s", quote(clip(path)), at, hint)
+}
+
+// lineSuffix matches a line number after a path, as programs write it.
+var lineSuffix = regexp.MustCompile(`(:|#L)[0-9][-:L0-9]*$`)
+
+// maxAlike bounds the paths that an error suggests.
+const maxAlike = 3
+
+// alike returns the entries that say the same as a missing path, and the paths with the same last
+// name. A path says the same if it lacks folders at its beginning, has further ones there, such as
+// the name of a clone's folder, or if a line number follows it.
+func (v *visit) alike(ctx context.Context, at found, missing string) (same []entry, alike []string) {
+	missing = lineSuffix.ReplaceAllString(missing, "")
+	name := strings.ToLower(path.Base(missing))
+	root := entry{TreeEntry: git.TreeEntry{Mode: git.ModeDir, ID: at.Tree}}
+	err := v.walk(ctx, root, true, func(e entry) bool {
+		if strings.ToLower(path.Base(e.path)) != name {
+			return true
+		}
+		if isTail(missing, e.path) || isTail(e.path, missing) && strings.Contains(e.path, "/") {
+			same = append(same, e)
+		}
+		if len(alike) < maxAlike {
+			alike = append(alike, quote(e.path))
+		}
+		return len(same) <= 1 || len(alike) < maxAlike
+	})
+	if err != nil { // the answer stays that the path does not exist
+		return nil, nil
+	}
+	return same, alike
+}
+
+// isTail reports whether a path ends with another, or is the same.
+func isTail(tail, whole string) bool { return tail == whole || strings.HasSuffix(whole, "/"+tail) }
