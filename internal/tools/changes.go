@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -34,13 +35,13 @@ type changeView struct {
 	compare history.CompareOptions // for paths
 }
 
-func (a *changeView) define(p *parameters, detail string) {
+func (a *changeView) define(p *arguments.List, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
-		detailNone, detailStats, detailPatch)
-	p.texts(&a.paths, "paths", "Only these files and folders.")
-	p.number(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", 0, maxContextLines)
-	p.number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", 1, math.MaxInt32)
+	p.Choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
+		detailNone, detailStats, detailPatch).Flags(detailPatch, detailStats)
+	p.Texts(&a.paths, "paths", "Only these files and folders.")
+	p.Number(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", 0, maxContextLines)
+	p.Number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", 1, math.MaxInt32)
 	a.paging.define(p, 100, 300)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 type compareArguments struct {
@@ -16,11 +17,11 @@ type compareArguments struct {
 	changeView
 }
 
-func (a *compareArguments) define(p *parameters) {
+func (a *compareArguments) define(p *arguments.List) {
 	a.place.define(p)
-	p.text(&a.base, "base", "Branch, tag or commit.").required = true
-	p.text(&a.head, "head", "The default branch if omitted.")
-	p.flag(&a.twoDot, "two_dot", "Files as git diff base..head; otherwise base...head, as GitHub.")
+	p.Text(&a.base, "base", "Branch, tag or commit.").Required = true
+	p.Text(&a.head, "head", "The default branch if omitted.")
+	p.Flag(&a.twoDot, "two_dot", "Files as git diff base..head; otherwise base...head, as GitHub.")
 	a.changeView.define(p, detailStats)
 	defineMailmap(p, &a.mailmap)
 }

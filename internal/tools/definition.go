@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 // metaMaxResult tells Claude Code how many characters of a result to show before it writes the rest
@@ -27,17 +28,17 @@ type definition struct {
 	name, title, description string
 	// data is a value of the type of structuredContent; nil for a tool that returns only text.
 	data any
-	// bind returns fresh parameters, and a function that reads arguments into them and runs the
+	// bind returns fresh arguments, and a function that reads arguments into them and runs the
 	// tool.
-	bind func() (*parameters, call)
+	bind func() (*arguments.List, call)
 }
 
-type call func(ctx context.Context, s *service, arguments any) (*result, error)
+type call func(ctx context.Context, s *service, given any) (*result, error)
 
 // argumentsOf is a pointer to a struct of arguments, which defines them.
 type argumentsOf[A any] interface {
 	*A
-	define(p *parameters)
+	define(p *arguments.List)
 }
 
 // tool returns a row of the table. A is the type of run's arguments. Its methods readCursor and
@@ -45,17 +46,17 @@ type argumentsOf[A any] interface {
 func tool[A any, P argumentsOf[A]](
 	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
 ) definition {
-	return definition{name, title, description, data, func() (*parameters, call) {
-		a, p := new(A), new(parameters)
+	return definition{name, title, description, data, func() (*arguments.List, call) {
+		a, p := new(A), &arguments.List{Synonyms: synonyms}
 		P(a).define(p)
-		return p, func(ctx context.Context, s *service, arguments any) (*result, error) {
-			if err := p.read(arguments); err != nil {
+		return p, func(ctx context.Context, s *service, given any) (*result, error) {
+			if err := p.Read(given); err != nil {
 				return nil, err
 			}
 			if paged, ok := any(a).(interface {
-				readCursor(tool string, arguments map[string]any) error
+				readCursor(tool string, given map[string]any) error
 			}); ok {
-				if err := paged.readCursor(name, p.given); err != nil {
+				if err := paged.readCursor(name, p.Given); err != nil {
 					return nil, err
 				}
 			}
@@ -66,7 +67,7 @@ func tool[A any, P argumentsOf[A]](
 			}
 			r, err := run(s, ctx, *a)
 			if r != nil {
-				r.notes = append(p.notes, r.notes...)
+				r.notes = append(p.Notes, r.notes...)
 			}
 			return r, err
 		}
@@ -77,12 +78,12 @@ func tool[A any, P argumentsOf[A]](
 // other annotations have no meaning then.
 func (d definition) describe() mcp.Tool {
 	yes, no := true, false
-	parameters, _ := d.bind()
+	declared, _ := d.bind()
 	described := mcp.Tool{
-		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(parameters.schema()),
+		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(declared.Schema()),
 		Annotations: mcp.ToolAnnotation{ReadOnlyHint: &yes, DestructiveHint: &no, OpenWorldHint: &no},
 	}
-	if canBeCut(parameters) {
+	if canBeCut(declared) {
 		described.Meta = mcp.NewMetaFromMap(map[string]any{metaMaxResult: maxShownChars})
 	}
 	if d.data != nil {
@@ -92,8 +93,8 @@ func (d definition) describe() mcp.Tool {
 }
 
 // canBeCut reports whether a tool with these arguments shows content that may fill a result.
-func canBeCut(arguments *parameters) bool {
-	names := arguments.names()
+func canBeCut(declared *arguments.List) bool {
+	names := declared.Names()
 	return slices.ContainsFunc(textArguments, func(name string) bool { return slices.Contains(names, name) })
 }
 

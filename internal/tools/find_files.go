@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
@@ -23,14 +24,14 @@ type findArguments struct {
 	paging
 }
 
-func (a *findArguments) define(p *parameters) {
+func (a *findArguments) define(p *arguments.List) {
 	a.order = orderRank
 	a.revision.define(p)
-	p.text(&a.query, "query", "Part of the path, such as util or test/data.")
-	p.text(&a.glob, "glob", "Pattern of the path: "+globDescription)
-	p.text(&a.path, "path", "Folder in which to search; query and glob are relative to it.")
-	p.flag(&a.caseSensitive, "case_sensitive", "Distinguish upper and lower case.")
-	p.choice(&a.order, "order", "rank: best matches first; path: as git lists them.", orderRank, orderPath)
+	p.Text(&a.query, "query", "Part of the path, such as util or test/data.")
+	p.Text(&a.glob, "glob", "Pattern of the path: "+globDescription)
+	p.Text(&a.path, "path", "Folder in which to search; query and glob are relative to it.")
+	p.Flag(&a.caseSensitive, "case_sensitive", "Distinguish upper and lower case.")
+	p.Choice(&a.order, "order", "rank: best matches first; path: as git lists them.", orderRank, orderPath)
 	a.paging.define(p, 100, 500)
 }
 

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -23,7 +24,7 @@ type commitArguments struct {
 	changeView
 }
 
-func (a *commitArguments) define(p *parameters) {
+func (a *commitArguments) define(p *arguments.List) {
 	a.revision.define(p)
 	a.changeView.define(p, detailStats)
 	defineMailmap(p, &a.mailmap)

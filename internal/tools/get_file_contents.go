@@ -11,6 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/lfs"
 	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -24,9 +25,9 @@ type fileArguments struct {
 	paging
 }
 
-func (a *fileArguments) define(p *parameters) {
+func (a *fileArguments) define(p *arguments.List) {
 	a.revision.define(p)
-	p.text(&a.path, "path", "File or folder; the root if omitted.")
+	p.Text(&a.path, "path", "File or folder; the root if omitted.")
 	a.lineRange.define(p, "")
 	a.paging.defineSize(p, 100, 500)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
@@ -20,12 +21,12 @@ type treeArguments struct {
 
 const pathDescription = "Path from the root."
 
-func (a *treeArguments) define(p *parameters) {
+func (a *treeArguments) define(p *arguments.List) {
 	a.revision.define(p)
-	p.text(&a.treeSHA, "tree_sha", "Tree id from a result; or as sha.")
-	p.text(&a.path, "path", "Folder; the root if omitted.")
-	p.text(&a.pathFilter, "path_filter", "Prefix of paths, such as src/; or a glob as in find_files.")
-	p.flag(&a.recursive, "recursive", "Include subfolders.")
+	p.Text(&a.treeSHA, "tree_sha", "Tree id from a result; or as sha.")
+	p.Text(&a.path, "path", "Folder; the root if omitted.")
+	p.Text(&a.pathFilter, "path_filter", "Prefix of paths, such as src/; or a glob as in find_files.")
+	p.Flag(&a.recursive, "recursive", "Include subfolders.")
 	a.paging.define(p, 100, 500)
 }
 

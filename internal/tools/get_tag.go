@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 // maxSignatureBytes bounds the shown part of a signature; most are below 1,000 bytes.
@@ -16,9 +17,9 @@ type tagArguments struct {
 	tag string
 }
 
-func (a *tagArguments) define(p *parameters) {
+func (a *tagArguments) define(p *arguments.List) {
 	a.place.define(p)
-	p.text(&a.tag, "tag", "Name of the tag.").required = true
+	p.Text(&a.tag, "tag", "Name of the tag.").Required = true
 }
 
 func (v *visit) getTag(_ context.Context, a tagArguments) error {

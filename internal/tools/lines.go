@@ -1,10 +1,10 @@
 package tools
 
 import (
-	"fmt"
 	"math"
-	"regexp"
-	"strconv"
+
+	"github.com/repomcp/repomcp/internal/tools/arguments"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 // lineRange selects lines of a file, counted from 1; 0 stands for the first or last line.
@@ -14,45 +14,24 @@ type lineRange struct {
 }
 
 // define adds the arguments. The description is that of the last line.
-func (a *lineRange) define(p *parameters, description string) {
-	p.number(&a.start, "start_line", "", 1, math.MaxInt32)
-	p.number(&a.end, "end_line", description, 1, math.MaxInt32)
-	a.defineLines(p).hidden = true
-	p.number(&a.offset, "offset", "First line, from 1.", 0, math.MaxInt32).hidden = true
-	p.number(&a.limit, "limit", "Number of lines.", 1, math.MaxInt32).hidden = true
+func (a *lineRange) define(p *arguments.List, description string) {
+	p.Number(&a.start, "start_line", "", 1, math.MaxInt32)
+	p.Number(&a.end, "end_line", description, 1, math.MaxInt32)
+	a.defineLines(p).Hidden = true
+	p.Number(&a.offset, "offset", "First line, from 1.", 0, math.MaxInt32).Hidden = true
+	p.Number(&a.limit, "limit", "Number of lines.", 1, math.MaxInt32).Hidden = true
 }
 
 // defineLines adds a range as one argument.
-func (a *lineRange) defineLines(p *parameters) *parameter {
-	return p.add("lines", "Such as 10-20.", "string", nil, func(value any) string {
-		parsed, ok := parseLines(value)
+func (a *lineRange) defineLines(p *arguments.List) *arguments.Argument {
+	return p.Add("lines", "Such as 10-20.", "string", nil, func(value any) string {
+		start, end, ok := excerpt.ParseRange(value)
 		if !ok {
 			return "must be a range of lines such as 10-20, or one line"
 		}
-		a.start, a.end = parsed.start, parsed.end
+		a.start, a.end = start, end
 		return ""
 	})
-}
-
-// linesForm is the form of a range of lines.
-var linesForm = regexp.MustCompile(`^[lL]?([0-9]{1,9})(?:([-,:])[lL]?([0-9]{1,9})?)?$`)
-
-// parseLines parses a range such as 10-20, 10- or 10, or a list of its two ends.
-func parseLines(value any) (lineRange, bool) {
-	text := fmt.Sprint(value)
-	if ends, ok := value.([]any); ok && len(ends) == 2 {
-		text = fmt.Sprintf("%v-%v", ends[0], ends[1])
-	}
-	parts := linesForm.FindStringSubmatch(text)
-	if parts == nil {
-		return lineRange{}, false
-	}
-	start, _ := strconv.Atoi(parts[1]) // at most nine digits
-	end, _ := strconv.Atoi(parts[3])
-	if parts[2] == "" {
-		end = start
-	}
-	return lineRange{start: start, end: end}, start > 0
 }
 
 // check resolves offset and limit.

@@ -12,6 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/git/mailmap"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 // maxSkipped bounds the commits that pages skip. A cursor goes further at no cost.
@@ -29,26 +30,26 @@ type logArguments struct {
 	log history.LogOptions // all arguments but ref and base, parsed
 }
 
-func (a *logArguments) define(p *parameters) {
+func (a *logArguments) define(p *arguments.List) {
 	a.revision.define(p)
-	p.text(&a.base, "base", "Leave out what this leads to. ref takes base..head and base...head, too.")
-	p.text(&a.path, "path", "Only commits that changed this file or folder.")
-	p.text(&a.log.Author, "author", "Part of the author's name or address.")
-	p.text(&a.grep, "grep", "Regexp (RE2) for a line of the message, in any case.")
-	p.text(&a.log.Pickaxe, "pickaxe", "String whose count in a file changes, as git log -S.")
-	p.text(&a.pickaxeRegexp, "pickaxe_regexp", "Regexp of a changed line, as git log -G.")
-	p.text(&a.since, "since", "Committed from then on: 2026-01-31 or 2026-01-31T12:00:00Z.")
-	p.text(&a.until, "until", "Committed until then, a whole day included.")
-	p.flag(&a.log.FirstParent, "first_parent", "Of merges follow the first parent only.")
-	p.flag(&a.log.Follow, "follow", "Follow the file of path across renames.")
+	p.Text(&a.base, "base", "Leave out what this leads to. ref takes base..head and base...head, too.")
+	p.Text(&a.path, "path", "Only commits that changed this file or folder.")
+	p.Text(&a.log.Author, "author", "Part of the author's name or address.")
+	p.Text(&a.grep, "grep", "Regexp (RE2) for a line of the message, in any case.")
+	p.Text(&a.log.Pickaxe, "pickaxe", "String whose count in a file changes, as git log -S.")
+	p.Text(&a.pickaxeRegexp, "pickaxe_regexp", "Regexp of a changed line, as git log -G.")
+	p.Text(&a.since, "since", "Committed from then on: 2026-01-31 or 2026-01-31T12:00:00Z.")
+	p.Text(&a.until, "until", "Committed until then, a whole day included.")
+	p.Flag(&a.log.FirstParent, "first_parent", "Of merges follow the first parent only.")
+	p.Flag(&a.log.Follow, "follow", "Follow the file of path across renames.")
 	defineMailmap(p, &a.mailmap)
 	a.pageArguments.define(p, history.DefaultPage, 100)
 }
 
 // defineMailmap adds the argument of tools that show authors.
-func defineMailmap(p *parameters, to *bool) {
+func defineMailmap(p *arguments.List, to *bool) {
 	*to = true
-	p.flag(to, "mailmap", "false: names as in the commits.").hidden = true
+	p.Flag(to, "mailmap", "false: names as in the commits.").Hidden = true
 }
 
 // people reads the .mailmap of HEAD, which git applies as well.

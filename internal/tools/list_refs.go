@@ -9,7 +9,9 @@ import (
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 // Sort orders of branches and tags.
@@ -23,12 +25,12 @@ type refsArguments struct {
 	paging
 }
 
-func (a *refsArguments) define(p *parameters) {
+func (a *refsArguments) define(p *arguments.List) {
 	a.place.define(p)
 	a.sort = sortDate
-	p.text(&a.query, "query", "Part of the name, or a glob such as v2.4*.")
-	p.choice(&a.sort, "sort", "date and version: newest first.", sortDate, sortVersion, sortName)
-	p.text(&a.contains, "contains", "Only those that lead to this commit.")
+	p.Text(&a.query, "query", "Part of the name, or a glob such as v2.4*.")
+	p.Choice(&a.sort, "sort", "date and version: newest first.", sortDate, sortVersion, sortName)
+	p.Text(&a.contains, "contains", "Only those that lead to this commit.")
 	a.paging.define(p, 30, 100)
 }
 
@@ -73,6 +75,7 @@ func branches(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Branch) }
 
 func tags(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Tag) }
 
+// branchesAndTags returns the refs that a revision can name in short.
 func branchesAndTags(refs []git.Ref) []git.Ref { return slices.Concat(branches(refs), tags(refs)) }
 
 func named(refs []git.Ref, name func(git.Ref) string) []git.Ref {
@@ -154,7 +157,7 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []git.Ref)
 	}
 	switch a.sort {
 	case sortVersion:
-		slices.SortStableFunc(refs, func(x, y git.Ref) int { return compareVersions(shortName(y), shortName(x)) })
+		slices.SortStableFunc(refs, func(x, y git.Ref) int { return spelling.CompareVersions(shortName(y), shortName(x)) })
 	case sortDate:
 		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err
@@ -219,6 +222,49 @@ func (v *visit) sortByDate(ctx context.Context, refs []git.Ref) error {
 	return nil
 }
 
+// addFirst puts the answer to contains before a list of tags: the first release and the first tag.
+func (v *visit) addFirst(ctx context.Context, data *refList, refs []git.Ref) error {
+	byAge, err := v.sortByAge(ctx, refs)
+	if err != nil || len(byAge) == 0 {
+		return err
+	}
+	data.FirstTag = quote(byAge[0].Tag())
+	release := "none"
+	at := slices.IndexFunc(byAge, func(ref git.Ref) bool { return spelling.IsRelease(ref.Tag()) })
+	if at >= 0 {
+		data.FirstRelease = quote(byAge[at].Tag())
+		release = data.FirstRelease
+	}
+	v.content = "first release: " + release + ", first tag: " + data.FirstTag + "\n"
+	return nil
+}
+
+// sortByAge returns tags oldest first, and in the order of their versions if they have the same
+// date. A tag without a date, as old versions of git made, has that of its commit.
+func (v *visit) sortByAge(ctx context.Context, refs []git.Ref) ([]git.Ref, error) {
+	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, refs)
+	if err != nil {
+		return nil, err
+	}
+	commits := make([]git.Ref, len(refs))
+	for i, ref := range refs {
+		commits[i] = git.Ref{Target: ref.Commit, Commit: ref.Commit}
+	}
+	commitDates, err := history.RefDates(ctx, v.snapshot, v.Facts, commits)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string]uint64, len(refs))
+	for i, ref := range refs {
+		of[ref.Name] = cmp.Or(dates[i], commitDates[i])
+	}
+	sorted := slices.Clone(refs)
+	slices.SortFunc(sorted, func(x, y git.Ref) int {
+		return cmp.Or(cmp.Compare(of[x.Name], of[y.Name]), spelling.CompareVersions(x.Tag(), y.Tag()))
+	})
+	return sorted, nil
+}
+
 // describeRef reads the data of a ref, and marks an unreadable one.
 func (v *visit) describeRef(ref git.Ref) (refData, error) {
 	d := refData{Name: quote(shortName(ref))}
@@ -251,59 +297,6 @@ func (v *visit) describeRef(ref git.Ref) (refData, error) {
 		d.Damaged, err = true, nil
 	}
 	return d, err
-}
-
-// compareVersions orders names by the numbers in them, as strverscmp(3) does: at the first
-// difference, runs of digits are compared as numbers, and runs with a leading zero as digits of a
-// fraction. As with git's versionsort.suffix set to "-", v1.0-rc1 comes before v1.0.
-func compareVersions(a, b string) int {
-	at := 0
-	for at < len(a) && at < len(b) && a[at] == b[at] {
-		at++
-	}
-	if at == len(a) && at == len(b) {
-		return 0
-	}
-	if x, y := goesOnWith(a, at, '-'), goesOnWith(b, at, '-'); x != y && (at == 0 || a[at-1] != '-') {
-		if x {
-			return -1
-		}
-		return 1
-	}
-	start := at
-	for start > 0 && isDigit(a[start-1]) {
-		start--
-	}
-	x, y := digitsOf(a[start:]), digitsOf(b[start:])
-	if x == "" || y == "" {
-		return strings.Compare(a[at:], b[at:])
-	}
-	return cmp.Or(compareDigits(x, y), strings.Compare(a[at:], b[at:]))
-}
-
-func goesOnWith(s string, at int, c byte) bool { return at < len(s) && s[at] == c }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// digitsOf returns the leading digits of a string.
-func digitsOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))] }
-
-// compareDigits compares whole numbers of any length. Numbers with a leading zero are fractions,
-// which are less. The fraction with more leading zeros is less, even if only zeros follow.
-func compareDigits(x, y string) int {
-	fraction := func(s string) int {
-		if len(s) > 1 && s[0] == '0' {
-			return 0
-		}
-		return 1
-	}
-	if a, b := fraction(x), fraction(y); a != b {
-		return cmp.Compare(a, b)
-	} else if a == 1 {
-		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
-	}
-	zeros := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0")) }
-	return cmp.Or(cmp.Compare(zeros(y), zeros(x)), strings.Compare(x, y))
 }
 
 // shownID is the number of digits of abbreviated ids: enough to be unambiguous within a repository,

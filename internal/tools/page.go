@@ -1,6 +1,12 @@
 package tools
 
-import "math"
+import (
+	"math"
+
+	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
+	"github.com/repomcp/repomcp/internal/tools/cursor"
+)
 
 // pageArguments are the arguments of a tool whose result is a list.
 type pageArguments struct {
@@ -9,18 +15,18 @@ type pageArguments struct {
 }
 
 // define adds the arguments, whose names and results need no description.
-func (a *pageArguments) define(p *parameters, preset, most int) {
+func (a *pageArguments) define(p *arguments.List, preset, most int) {
 	a.defineSize(p, preset, most)
-	p.number(&a.offset, "offset", "Items to leave out before the page.", 0, math.MaxInt32).hidden = true
+	p.Number(&a.offset, "offset", "Items to leave out before the page.", 0, math.MaxInt32).Hidden = true
 }
 
 // defineSize adds the arguments but offset. Agents know page and offset from other servers. They
 // are not in the schema, because a cursor also continues a page that was cut for its size.
-func (a *pageArguments) defineSize(p *parameters, preset, most int) {
+func (a *pageArguments) defineSize(p *arguments.List, preset, most int) {
 	a.page, a.perPage = 1, preset
-	p.number(&a.page, "page", "Counted from 1, each of perPage items.", 1, math.MaxInt32).hidden = true
-	p.number(&a.perPage, "perPage", "", 1, most)
-	p.text(&a.cursor, "cursor", "")
+	p.Number(&a.page, "page", "Counted from 1, each of perPage items.", 1, math.MaxInt32).Hidden = true
+	p.Number(&a.perPage, "perPage", "", 1, most)
+	p.Text(&a.cursor, "cursor", "")
 }
 
 // skipped returns the number of items before the page, if there is no cursor.
@@ -33,6 +39,50 @@ func (a pageArguments) noteSkipped(r *result) {
 			"nothing out.", a.page, (a.page-1)*a.perPage)
 	}
 }
+
+// paging are the arguments of a tool that lists all items of something, together with the place
+// where the page begins.
+type paging struct {
+	pageArguments
+	at cursor.Cursor
+}
+
+// skipped returns the number of items before the page.
+func (a paging) skipped() int {
+	if a.cursor != "" {
+		return a.at.Done
+	}
+	return a.pageArguments.skipped()
+}
+
+// isFirst reports whether nothing comes before the page.
+func (a paging) isFirst() bool { return a.skipped() == 0 }
+
+// readCursor decodes the cursor of a call.
+func (a *paging) readCursor(tool string, given map[string]any) error {
+	digest := cursor.Digest(tool, given)
+	if a.cursor != "" {
+		at, ok := cursor.Parse(a.cursor)
+		if !ok || at.Digest != digest {
+			return say("The cursor is not one of this list. Give the arguments of the call that gave it, or begin " +
+				"again without it.")
+		}
+		a.at = at
+	}
+	a.at.Digest = digest
+	return nil
+}
+
+// pinned returns the commit of the cursor that takes the place of a revision.
+func (a paging) pinned(nth int, of revision) revision {
+	if nth < len(a.at.Pins) {
+		of.ref, of.sha = "", a.at.Pins[nth].String()
+	}
+	return of
+}
+
+// pin records the commits that the list is of.
+func (a *paging) pin(commits ...git.ID) { a.at.Pins = commits }
 
 // pages is embedded in the data of tools with pages.
 type pages struct {
@@ -69,7 +119,9 @@ func (a paging) window(total int, key func(i int) string) (window, error) {
 
 // find moves the start behind the last item of the page before, which may have moved.
 func (w *window) find() error {
-	follows := func(i int) bool { return w.key == nil || 0 < i && i <= w.total && checkOf(w.key(i-1)) == w.at.last }
+	follows := func(i int) bool {
+		return w.key == nil || 0 < i && i <= w.total && cursor.Check(w.key(i-1)) == w.at.Last
+	}
 	if w.start <= w.total && follows(w.start) {
 		return nil
 	}
@@ -80,6 +132,15 @@ func (w *window) find() error {
 		}
 	}
 	return say("The list has changed, and what the cursor follows is not in it any more. Begin again without cursor.")
+}
+
+// after returns the cursor for the items from end on.
+func (w window) after(end int) string {
+	next := cursor.Cursor{Digest: w.at.Digest, Pins: w.at.Pins, Done: end}
+	if w.key != nil {
+		next.Last = cursor.Check(w.key(end - 1))
+	}
+	return next.String()
 }
 
 // item is an entry of a list: as a line of text, and as data.

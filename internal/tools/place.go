@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,15 +13,16 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 // place names a repository.
 type place struct{ repo, owner string }
 
-func (a *place) define(p *parameters) {
-	p.text(&a.repo, "repo", "Full name, from search_repositories.").required = true
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hidden = true
+func (a *place) define(p *arguments.List) {
+	p.Text(&a.repo, "repo", "Full name, from search_repositories.").Required = true
+	p.Text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").Hidden = true
 }
 
 // names returns the possible names, likeliest first. Some agents pass an owner beside a full name,
@@ -45,17 +47,17 @@ func (a place) names() []string {
 // looseNames returns the possible names for the name of a repository elsewhere: an address, or a
 // name with an owner that is unknown here.
 func (a place) looseNames() []string {
-	path := strings.Trim(unquoteName(a.repo), "/ ")
-	if _, after, ok := strings.Cut(path, "://"); ok {
-		path = after
-	} else if _, after, ok := strings.Cut(path, "@"); ok { // git@example.com:owner/name.git
-		path = strings.Replace(after, ":", "/", 1)
+	name := strings.Trim(unquoteName(a.repo), "/ ")
+	if _, after, ok := strings.Cut(name, "://"); ok {
+		name = after
+	} else if _, after, ok := strings.Cut(name, "@"); ok { // git@example.com:owner/name.git
+		name = strings.Replace(after, ":", "/", 1)
 	}
-	path, _, _ = strings.Cut(path, "?")
+	name, _, _ = strings.Cut(name, "?")
 	if owner := strings.Trim(unquoteName(a.owner), "/ "); owner != "" {
-		path = owner + "/" + path
+		name = owner + "/" + name
 	}
-	parts := strings.Split(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
+	parts := strings.Split(strings.TrimSuffix(strings.Trim(name, "/"), ".git"), "/")
 	if len(parts) > maxNameParts || slices.ContainsFunc(parts, func(part string) bool {
 		return strings.Trim(part, ".") == ""
 	}) {
@@ -81,7 +83,7 @@ func (s *service) find(ctx context.Context, r *result, a place) (*repos.Reposito
 		}
 	}
 	others := a.looseNames()
-	if same := sameRepositories(names[0], view.Names()); len(same) == 1 {
+	if same := spelling.SamePaths(names[0], view.Names()); len(same) == 1 {
 		others = append(others, same[0])
 	}
 	for _, name := range others {
@@ -158,10 +160,10 @@ type revision struct {
 	ref, sha string
 }
 
-func (a *revision) define(p *parameters) {
+func (a *revision) define(p *arguments.List) {
 	a.place.define(p)
-	p.text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
+	p.Text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
+	p.Text(&a.sha, "sha", "Commit id, which is taken instead of ref.").Hidden = true
 }
 
 // isPinned implements target for tools that read one commit.
@@ -266,12 +268,16 @@ var commitDigits = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
 
 // similar returns the refs, among those that choose returns, that a wrong name may mean.
 func (v *visit) similar(name string, choose func([]git.Ref) []git.Ref) []string {
-	var known []string
-	refs, _ := v.snapshot.Refs() // on errors nothing is suggested
+	return spelling.Closest(clip(name), v.shortNames(choose), maxSuggested)
+}
+
+// shortNames returns the names of refs; on errors there are none, and nothing is suggested.
+func (v *visit) shortNames(choose func([]git.Ref) []git.Ref) (names []string) {
+	refs, _ := v.snapshot.Refs()
 	for _, ref := range choose(refs) {
-		known = append(known, shortName(ref))
+		names = append(names, shortName(ref))
 	}
-	return spelling.Closest(clip(name), known, maxSuggested)
+	return names
 }
 
 // useSame resolves a revision by another name of its branch or tag.
@@ -283,6 +289,21 @@ func (v *visit) useSame(ctx context.Context, f found, name, steps string) (found
 	v.note("There is no branch, tag or commit %s; this is of %s.", quote(clip(f.ref)), quote(clip(name+steps)))
 	f.Commit, f.ref, f.resolved = commit, name+steps, name+steps
 	return f, nil
+}
+
+// sameRefs returns the names of branches and tags that say the same as a name that does not exist,
+// which may begin with the name of a clone's remote.
+func (v *visit) sameRefs(name string, choose func([]git.Ref) []git.Ref) []string {
+	short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "remotes/")
+	for _, remote := range []string{"origin/", "upstream/"} {
+		if branch, ok := strings.CutPrefix(short, remote); ok {
+			name = branch
+		}
+	}
+	if strings.HasPrefix(name, "refs/") {
+		return nil
+	}
+	return spelling.Same(name, path.Base(v.name()), v.shortNames(choose))
 }
 
 // cutSteps divides a revision into a name and the steps from there, such as ~3 and ^{commit}.

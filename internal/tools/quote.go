@@ -5,14 +5,13 @@ import (
 
 	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 const (
 	// maxLineBytes bounds the shown part of a subject or of a person's name: more than people write
 	// in one line.
 	maxLineBytes = 1000
-	// maxEchoBytes bounds the part of an argument that an error repeats.
-	maxEchoBytes = 200
 )
 
 // quote makes a name safe to show in a line; see [quoting.Name].
@@ -43,9 +42,4 @@ func clean(text string) string {
 	return quoting.Clean(text)
 }
 
-func clip(argument string) string {
-	if len(argument) <= maxEchoBytes {
-		return argument
-	}
-	return strings.ToValidUTF8(argument[:maxEchoBytes], "") + "…"
-}
+func clip(argument string) string { return spelling.Clip(argument) }

@@ -11,6 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
@@ -48,24 +49,24 @@ type codeArguments struct {
 	context, perPage                               int
 }
 
-func (a *codeArguments) define(p *parameters) {
+func (a *codeArguments) define(p *arguments.List) {
 	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
-	p.text(&a.query, "query",
-		`Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).required = true
-	p.text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
-		"repositories below it.").hidden = true
-	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
-	p.text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
-	p.choice(&a.syntax, "syntax",
+	p.Text(&a.query, "query",
+		`Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).Required = true
+	p.Text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
+	p.Text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
+		"repositories below it.").Hidden = true
+	p.Text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
+	p.Text(&a.sha, "sha", "Commit id, which is taken instead of ref.").Hidden = true
+	p.Text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
+	p.Choice(&a.syntax, "syntax",
 		"words: a file must have all of them; text: the query exactly as it is, no qualifiers; regexp: RE2, such as "+
 			"^func Parse to find a definition.", syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive",
+	p.Choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive",
 		"insensitive")
-	p.number(&a.context, "context_lines", "Lines to show around each match.", 0, search.MaxContext)
-	p.number(&a.perPage, "perPage", "Matching lines per result.", 1, maxFoundLines)
-	p.text(&a.cursor, "cursor", "")
+	p.Number(&a.context, "context_lines", "Lines to show around each match.", 0, search.MaxContext)
+	p.Number(&a.perPage, "perPage", "Matching lines per result.", 1, maxFoundLines)
+	p.Text(&a.cursor, "cursor", "")
 }
 
 // codeResults is the data of search_code.

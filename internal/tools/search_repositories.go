@@ -9,6 +9,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
@@ -17,8 +18,8 @@ type searchArguments struct {
 	paging
 }
 
-func (a *searchArguments) define(p *parameters) {
-	p.text(&a.query, "query", "Words in the name or description; all repositories if omitted.")
+func (a *searchArguments) define(p *arguments.List) {
+	p.Text(&a.query, "query", "Words in the name or description; all repositories if omitted.")
 	a.paging.define(p, 30, 100)
 }
 

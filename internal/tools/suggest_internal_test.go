@@ -62,8 +62,8 @@ func TestAnUnknownToolIsTakenForTheOneThatIsMeant(t *testing.T) {
 func TestAnUnknownArgumentIsTakenForTheOneThatIsMeant(t *testing.T) {
 	all := make(map[string]bool)
 	for _, d := range table {
-		arguments, _ := d.bind()
-		for _, name := range arguments.names() {
+		declared, _ := d.bind()
+		for _, name := range declared.Names() {
 			all[name] = true
 		}
 	}

@@ -240,3 +240,21 @@ func toolAbout(name string, offered []string) []string {
 	}
 	return nil
 }
+
+// synonyms maps folded argument names of other tools to names that may mean the same here.
+var synonyms = map[string]string{
+	"q": "query grep", "text": "query grep", "search": "query grep", "keyword": "query grep", "message": "grep",
+	"pattern": "glob query grep", "regex": "query grep", "regexp": "query grep",
+	"limit": "perPage", "count": "perPage", "max": "perPage", "maxresults": "perPage", "first": "perPage",
+	"pagesize": "perPage", "page": "cursor", "after": "cursor since", "before": "until", "nextcursor": "cursor",
+	"line": "start_line", "linerange": "lines", "viewrange": "lines", "range": "lines base",
+	"from": "base since", "to": "head until",
+	"basehead": "base head", "startdate": "since", "enddate": "until",
+	"file": "path paths", "filename": "path paths", "filepath": "path paths", "dir": "path paths",
+	"directory": "path paths", "folder": "path paths", "path": "paths", "paths": "path",
+	"repository": "repo", "reponame": "repo", "project": "repo", "org": "owner", "user": "owner",
+	"name": "tag query repo", "branch": "ref head", "revision": "ref head", "rev": "ref head", "tag": "ref head",
+	"commit": "sha head", "commitsha": "sha head", "commitid": "sha head", "hash": "sha head",
+	"depth": "recursive", "maxdepth": "recursive", "diff": "detail", "includediff": "detail",
+	"patch": "detail", "ignorecase": "case case_sensitive",
+}

@@ -1,4 +1,4 @@
-package tools
+package spelling
 
 import "testing"
 
@@ -12,7 +12,7 @@ func TestPreReleasesAreNoReleases(t *testing.T) {
 		"v22.1.0-lts": true, "team/app/v1.0.0": true, "team/app/v1.0.0-preview.3": false, "": false, "1.2c": false,
 		"v1.0-pre": false, "2026-01-31": true,
 	} {
-		if got := isRelease(name); got != want {
+		if got := IsRelease(name); got != want {
 			t.Errorf("%q is a release: %t, want %t", name, got, want)
 		}
 	}
