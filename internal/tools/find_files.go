@@ -27,7 +27,7 @@ type findArguments struct {
 func (a *findArguments) define(p *arguments.List) {
 	a.order = orderRank
 	a.revision.define(p)
-	p.Text(&a.query, "query", "Part of the path, such as util or test/data.")
+	p.Text(&a.query, "query", "Parts of the path in any order, such as test util.")
 	p.Text(&a.glob, "glob", "Pattern of the path: "+globDescription)
 	p.Text(&a.path, "path", "Folder in which to search; query and glob are relative to it.")
 	p.Flag(&a.caseSensitive, "case_sensitive", "Distinguish upper and lower case.")
@@ -95,14 +95,14 @@ func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]str
 		return nil, err
 	}
 	if !folder.Mode.IsDir() {
-		return nil, say("%s is a %s, not a folder. Read it with get_file_contents.", quote(folder.path), kindOf(folder.Mode))
+		return nil, notAFolder(folder)
 	}
 	below := len(folder.path)
 	if below > 0 {
 		below++ // the slash
 	}
 	var paths []string
-	err = v.walk(ctx, folder, true, func(e entry) bool {
+	err = v.walk(ctx, folder, allLevels, func(e entry) bool {
 		if !e.Mode.IsDir() && len(paths) <= maxMatches && fits(e.path[below:]) {
 			paths = append(paths, e.path)
 		}
@@ -127,10 +127,18 @@ func (a findArguments) matcher() (func(path string) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := a.fold(unquoteName(a.query))
+	words := a.words()
 	return func(p string) bool {
-		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.Match(p))
+		return hasAll(a.fold(p), words) && (a.glob == "" || g.Match(p))
 	}, nil
+}
+
+// words returns the parts of the path that the query has; a quoted name is one.
+func (a findArguments) words() []string {
+	if strings.HasPrefix(a.query, `"`) {
+		return []string{a.fold(unquoteName(a.query))}
+	}
+	return strings.Fields(a.fold(a.query))
 }
 
 func parseGlob(pattern string, fold bool) (glob.Glob, error) {
@@ -151,14 +159,14 @@ func (a findArguments) fold(s string) string {
 
 // rank sorts paths by how well they match the query.
 func (a findArguments) rank(paths []string) {
-	query := a.fold(a.query)
+	query, words := a.fold(unquoteName(a.query)), a.words()
 	class := func(p string) int {
 		switch name := a.fold(path.Base(p)); {
 		case name == query:
 			return 0
 		case strings.HasPrefix(name, query):
 			return 1
-		case strings.Contains(name, query):
+		case hasAll(name, words):
 			return 2
 		default:
 			return 3

@@ -29,7 +29,7 @@ func (a *fileArguments) define(p *arguments.List) {
 	a.revision.define(p)
 	p.Text(&a.path, "path", "File or folder; the root if omitted.")
 	a.lineRange.define(p, "")
-	a.paging.defineSize(p, 100, 500)
+	a.defineSize(p, 100, 500)
 }
 
 // file is a file together with its commit.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
@@ -15,8 +16,27 @@ import (
 type treeArguments struct {
 	revision
 	treeSHA, path, pathFilter string
-	recursive                 bool
+	treeShape
 	paging
+}
+
+// treeShape is the form in which a tree is listed.
+type treeShape struct {
+	recursive      bool
+	depth          int // levels of entries; 0 means all if it is recursive, and otherwise one
+	folders, names bool
+}
+
+// levels returns the number of levels to walk.
+func (s treeShape) levels() int {
+	switch {
+	case s.depth > 0:
+		return s.depth
+	case s.recursive:
+		return allLevels
+	default:
+		return 1
+	}
 }
 
 const pathDescription = "Path from the root."
@@ -27,6 +47,9 @@ func (a *treeArguments) define(p *arguments.List) {
 	p.Text(&a.path, "path", "Folder; the root if omitted.")
 	p.Text(&a.pathFilter, "path_filter", "Prefix of paths, such as src/; or a glob as in find_files.")
 	p.Flag(&a.recursive, "recursive", "Include subfolders.")
+	p.Number(&a.depth, "depth", "Levels of subfolders to include; 1: none.", 1, archive.DefaultDepth)
+	p.Flag(&a.folders, "folders", "Folders alone.")
+	p.Flag(&a.names, "names", "Paths alone.")
 	a.paging.define(p, 100, 500)
 }
 
@@ -42,14 +65,18 @@ type entryList struct {
 // line returns the entry as git ls-tree -l prints it, with single spaces.
 type entryData struct {
 	Path string `json:"path"`
-	Mode string `json:"mode" jsonschema:"100644 file; 100755 executable; 120000 symbolic link; 040000 folder; 160000 submodule"`
-	Type string `json:"type" jsonschema:"blob; tree; or commit for a submodule"`
+	Mode string `json:"mode,omitempty" jsonschema:"Absent with names. 100644 file; 100755 executable; 120000 symbolic link; 040000 folder; 160000 submodule"`
+	Type string `json:"type,omitempty" jsonschema:"blob; tree; or commit for a submodule"`
 	Size *int64 `json:"size,omitempty" jsonschema:"Bytes of a file or link"`
-	SHA  string `json:"sha" jsonschema:"Object id: it is the same for the same content"`
+	SHA  string `json:"sha,omitempty" jsonschema:"Object id: it is the same for the same content"`
 }
 
-// line returns what git ls-tree -l prints, with single blanks.
+// line returns what git ls-tree -l prints, with single blanks; or the path, which ends with a slash
+// if it is a folder's.
 func (d entryData) line() string {
+	if d.Mode == "" {
+		return d.Path
+	}
 	size := "-"
 	if d.Size != nil {
 		size = strconv.FormatInt(*d.Size, 10)
@@ -67,13 +94,13 @@ func (v *visit) getRepositoryTree(ctx context.Context, a treeArguments) error {
 		return err
 	}
 	if !folder.Mode.IsDir() {
-		return say("%s is a %s, not a folder. Read it with get_file_contents.", quote(folder.path), kindOf(folder.Mode))
+		return notAFolder(folder)
 	}
 	keep, err := pathFilter(a.pathFilter)
 	if err != nil {
 		return err
 	}
-	data, err := v.listTree(ctx, at, folder, treeView{a.recursive, keep, a.paging})
+	data, err := v.listTree(ctx, at, folder, treeView{a.treeShape, keep, a.paging})
 	if err != nil {
 		return err
 	}
@@ -100,8 +127,8 @@ func (v *visit) requestedTree(ctx context.Context, a treeArguments) (at found, n
 
 // treeView selects the listed part of a tree.
 type treeView struct {
-	recursive bool
-	keep      func(path string) bool
+	treeShape
+	keep func(path string) bool
 	paging
 }
 
@@ -118,8 +145,8 @@ func pathFilter(filter string) (keep func(path string) bool, err error) {
 func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeView) (*entryList, error) {
 	first, total := view.skipped(), 0
 	var page []entry
-	err := v.walk(ctx, folder, view.recursive, func(e entry) bool {
-		if view.keep(e.path) {
+	err := v.walk(ctx, folder, view.levels(), func(e entry) bool {
+		if view.keep(e.path) && (e.Mode.IsDir() || !view.folders) {
 			if total >= first && len(page) < view.perPage {
 				page = append(page, e)
 			}
@@ -140,7 +167,7 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 	}
 	var items []item[entryData]
 	for _, e := range page {
-		shown, err := v.describeEntry(e)
+		shown, err := v.describeEntry(e, view.names)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +182,14 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 	return data, v.pointManifest(ctx, at, w, len(data.Tree))
 }
 
-func (v *visit) describeEntry(e entry) (entryData, error) {
+func (v *visit) describeEntry(e entry, nameOnly bool) (entryData, error) {
+	if nameOnly {
+		name := e.path
+		if e.Mode.IsDir() {
+			name += "/"
+		}
+		return entryData{Path: quote(name)}, nil
+	}
 	d := entryData{Path: quote(e.path), Mode: e.Mode.String(), Type: "blob", SHA: e.ID.String()}
 	switch {
 	case e.Mode.IsDir():
@@ -178,6 +212,10 @@ func damageIfMissing(err error) error {
 		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)
 	}
 	return err
+}
+
+func notAFolder(e entry) error {
+	return say("%s is a %s, not a folder. Read it with get_file_contents.", quote(e.path), kindOf(e.Mode))
 }
 
 // kindOf returns the word for the kind of an entry.

@@ -157,7 +157,9 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []git.Ref)
 	}
 	switch a.sort {
 	case sortVersion:
-		slices.SortStableFunc(refs, func(x, y git.Ref) int { return spelling.CompareVersions(shortName(y), shortName(x)) })
+		slices.SortStableFunc(refs, func(x, y git.Ref) int {
+			return spelling.CompareVersions(shortName(y), shortName(x))
+		})
 	case sortDate:
 		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err

@@ -255,6 +255,6 @@ var synonyms = map[string]string{
 	"repository": "repo", "reponame": "repo", "project": "repo", "org": "owner", "user": "owner",
 	"name": "tag query repo", "branch": "ref head", "revision": "ref head", "rev": "ref head", "tag": "ref head",
 	"commit": "sha head", "commitsha": "sha head", "commitid": "sha head", "hash": "sha head",
-	"depth": "recursive", "maxdepth": "recursive", "diff": "detail", "includediff": "detail",
+	"maxdepth": "depth", "levels": "depth", "diff": "detail", "includediff": "detail",
 	"patch": "detail", "ignorecase": "case case_sensitive",
 }

@@ -22,6 +22,9 @@ const (
 	maxWalkedBytes = 512 << 20
 )
 
+// allLevels is more than the folders of a tree may be nested.
+const allLevels = archive.DefaultDepth + 1
+
 // errStopped means that a tree is larger than a call may walk.
 var errStopped = errors.New("the tree is too large to be walked")
 
@@ -30,9 +33,9 @@ type entry struct {
 	git.TreeEntry
 }
 
-// walk shows the entries below a folder in git's order until show returns false. A recursive walk
-// shows each folder before its contents.
-func (v *visit) walk(ctx context.Context, folder entry, recursive bool, show func(e entry) (goOn bool)) error {
+// walk shows the entries below a folder in git's order until show returns false: so many levels of
+// them, each folder before its contents.
+func (v *visit) walk(ctx context.Context, folder entry, levels int, show func(e entry) (goOn bool)) error {
 	entries, folders, bytes := 0, 0, 0
 	list := func(id git.ID) ([]git.TreeEntry, error) {
 		if err := ctx.Err(); err != nil {
@@ -49,7 +52,7 @@ func (v *visit) walk(ctx context.Context, folder entry, recursive bool, show fun
 		return err
 	}
 	for e, err := range git.WalkTree(folder.path, top, func(e git.WalkedEntry) ([]git.TreeEntry, error) {
-		if !e.Mode.IsDir() || !recursive {
+		if !e.Mode.IsDir() || e.Depth >= levels {
 			return nil, nil
 		}
 		if e.Depth >= archive.DefaultDepth || len(e.Path) > archive.DefaultPathBytes {
@@ -135,7 +138,7 @@ func (v *visit) alike(ctx context.Context, at found, missing string) (same []ent
 	missing = lineSuffix.ReplaceAllString(missing, "")
 	name := strings.ToLower(path.Base(missing))
 	root := entry{TreeEntry: git.TreeEntry{Mode: git.ModeDir, ID: at.Tree}}
-	err := v.walk(ctx, root, true, func(e entry) bool {
+	err := v.walk(ctx, root, allLevels, func(e entry) bool {
 		if strings.ToLower(path.Base(e.path)) != name {
 			return true
 		}

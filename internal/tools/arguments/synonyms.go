@@ -22,7 +22,8 @@ func (p *List) rename(values map[string]any) map[string]any {
 		if q, value := p.meant(name, values[name], renamed); q != nil {
 			delete(renamed, name)
 			renamed[q.Name] = value
-			p.Notes = append(p.Notes, fmt.Sprintf("There is no argument %s; it is taken as %s.", quoting.Name(spelling.Clip(name)), q.Name))
+			p.Notes = append(p.Notes, fmt.Sprintf("There is no argument %s; it is taken as %s.",
+				quoting.Name(spelling.Clip(name)), q.Name))
 		}
 	}
 	return renamed
