@@ -173,6 +173,7 @@ var arrows = map[string][]string{
 	},
 	"internal/git/charset":     {"internal/git/message"},
 	"internal/git/commitgraph": {},
+	"internal/git/definitions": {},
 	"internal/git/diff":        {},
 	"internal/git/gitconfig":   {},
 	"internal/git/history": {
