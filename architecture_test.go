@@ -68,8 +68,9 @@ var arrows = map[string][]string{
 	"internal/httpx/conns": {},
 
 	"internal/tools": {
-		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git", "internal/git/diff",
-		"internal/git/history", "internal/git/lfs", "internal/git/mailmap", "internal/git/quoting",
+		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git",
+		"internal/git/definitions", "internal/git/diff", "internal/git/history", "internal/git/lfs",
+		"internal/git/mailmap", "internal/git/quoting",
 		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
 		"internal/search", "internal/search/pattern", "internal/tools/arguments", "internal/tools/cursor",
 		"internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",

@@ -102,7 +102,7 @@ func canBeCut(declared *arguments.List) bool {
 // is a protocol error instead, so that the client waits rather than the model.
 func (d definition) handler(s *service) Handler {
 	return func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if memory := memories[d.name]; memory > 0 {
+		if memory := memoryOf(d.name, call.GetArguments()); memory > 0 {
 			grant, err := s.Limits.Call(ctx, call.GetString("repo", ""), memory)
 			if err != nil {
 				return nil, err

@@ -21,7 +21,7 @@ import (
 type place struct{ repo, owner string }
 
 func (a *place) define(p *arguments.List) {
-	p.Text(&a.repo, "repo", "Full name, from search_repositories.").Required = true
+	p.Text(&a.repo, "repo", "Full name.").Required = true
 	p.Text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").Hidden = true
 }
 

@@ -52,7 +52,9 @@ type remarks struct {
 func (r *remarks) setNotes(notes []string) { r.Notes = notes }
 
 func (r *result) note(format string, arguments ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
+	if note := fmt.Sprintf(format, arguments...); !slices.Contains(r.notes, note) {
+		r.notes = append(r.notes, note)
+	}
 }
 
 // noteDownload notes in the text where there is more, and how to download it. It adds no link:

@@ -54,6 +54,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
@@ -142,6 +143,14 @@ var memories = map[string]int64{
 	"get_commit":          6 << 20,
 	"compare_commits":     10 << 20,
 	"get_file_blame":      24 << 20,
+}
+
+// memoryOf returns the bound of a call. The arguments are not yet read.
+func memoryOf(tool string, given map[string]any) int64 {
+	if given["symbol"] != nil || given["outline"] != nil {
+		return memories[tool] + definitions.MaxMemory
+	}
+	return memories[tool]
 }
 
 // Tool is a tool's description for agents, and its handler.

@@ -20,5 +20,5 @@
 //
 // # Limits
 //
-// [MaxBytes] and [MaxDefinitions] bound the work, which is linear in the length of the text.
+// [MaxBytes] and [MaxLines] bound the work, which is linear in the length of the text.
 package definitions

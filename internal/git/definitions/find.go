@@ -7,15 +7,18 @@ import (
 )
 
 const (
-	// MaxBytes bounds the texts that are looked through: larger ones are generated.
-	MaxBytes = 4 << 20
-	// MaxDefinitions bounds the definitions of a text.
-	MaxDefinitions = 100_000
+	// MaxBytes and MaxLines bound the texts that are looked through: larger ones are generated. A
+	// text takes [MaxMemory] at most while it is looked through.
+	MaxBytes = 1 << 20
+	// MaxLines is explained at MaxBytes.
+	MaxLines = 50_000
+	// MaxMemory is explained at MaxBytes.
+	MaxMemory = 48 << 20
 	// maxCommentLines bounds the comment before a definition.
 	maxCommentLines = 300
 )
 
-// ErrTooLarge means that a text has more than [MaxBytes] or [MaxDefinitions].
+// ErrTooLarge means that a text has more than [MaxBytes] or [MaxLines].
 var ErrTooLarge = errors.New("text is too large to look for definitions")
 
 // Definition is a part of a text that defines something. Lines are counted from 1.
@@ -34,7 +37,7 @@ type Definition struct {
 
 // Find returns the definitions of a text in the order of their lines. Errors are [ErrTooLarge].
 func (l *Language) Find(text []byte) ([]Definition, error) {
-	if len(text) > MaxBytes {
+	if len(text) > MaxBytes || bytes.Count(text, []byte("\n")) > MaxLines {
 		return nil, ErrTooLarge
 	}
 	if l.Name == "golang" {
@@ -47,9 +50,6 @@ func (l *Language) Find(text []byte) ([]Definition, error) {
 	for i, line := range s.lines {
 		if !l.defines(line) {
 			continue
-		}
-		if len(found) == MaxDefinitions {
-			return nil, ErrTooLarge
 		}
 		s.begins[i] = true
 		found = append(found, Definition{Line: i + 1, Text: string(bytes.TrimSpace(line))})
@@ -74,7 +74,10 @@ type source struct {
 const blankLine = -1
 
 func scan(text []byte) *source {
-	s := &source{}
+	most := bytes.Count(text, []byte("\n")) + 1
+	s := &source{
+		lines: make([][]byte, 0, most), trimmed: make([][]byte, 0, most), indents: make([]int, 0, most),
+	}
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		s.lines, s.trimmed = append(s.lines, line), append(s.trimmed, bytes.TrimSpace(line))

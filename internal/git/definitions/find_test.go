@@ -198,17 +198,17 @@ func TestLargeTextsAreRefused(t *testing.T) {
 	t.Parallel()
 	language, _ := definitions.LanguageOf("a.py", nil)
 	for name, text := range map[string]string{
-		"bytes": strings.Repeat(" ", definitions.MaxBytes+1), "definitions": strings.Repeat("def f\n", definitions.MaxDefinitions+1),
+		"bytes": strings.Repeat(" ", definitions.MaxBytes+1), "lines": strings.Repeat("\n", definitions.MaxLines+1),
 	} {
 		if _, err := language.Find([]byte(text)); err == nil {
 			t.Errorf("too many %s are no error", name)
 		}
 	}
 	deep := ""
-	for i := range 2000 {
+	for i := range 1000 {
 		deep += strings.Repeat(" ", i) + "def f():\n"
 	}
-	if found, err := language.Find([]byte(deep)); err != nil || found[1999].Depth != 1999 || found[0].End != 2000 {
+	if found, err := language.Find([]byte(deep)); err != nil || found[999].Depth != 999 || found[0].End != 1000 {
 		t.Errorf("%d definitions, %v", len(found), err)
 	}
 }

@@ -77,12 +77,23 @@ func (d Definition) class(name string) int {
 	}
 }
 
+// Names returns the names that the definition most likely has.
+func (d Definition) Names() []string {
+	if d.names != nil {
+		return d.names
+	}
+	if name := definedName(d.Text); name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
 var (
 	// keywords come directly before the name that is defined.
 	keywords = regexp.MustCompile(`(?i)(?:^|[^\w])(?:func|function|fn|fun|def|defp|defmacro|defmodule|defprotocol|` +
 		`class|module|struct|enum|union|trait|interface|record|type|impl|mod|macro_rules!|procedure|subroutine|` +
-		`program|package|protocol|@interface|@implementation|@protocol|namespace|sub|constructor|destructor|task|define\S*|` +
-		`typedef|classdef)\s+[(*&]*([\p{L}_$][\p{L}\p{N}_$?!'-]*)`)
+		`program|package|protocol|@interface|@implementation|@protocol|namespace|sub|constructor|destructor|` +
+		`task|define\S*|typedef|classdef)\s+[(*&]*([\p{L}_$][\p{L}\p{N}_$?!'-]*)`)
 	// called is a name before its parameters.
 	called = regexp.MustCompile(`([\p{L}_$~][\p{L}\p{N}_$?!]*)\s*\(`)
 	word   = regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$]*`)

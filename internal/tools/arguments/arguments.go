@@ -184,6 +184,24 @@ func (p *List) Texts(to *[]string, name, description string) {
 	q.schema.Items = &jsonschema.Schema{Type: "string"}
 }
 
+// Objects adds a list of objects, whose members are strings. set gets the elements as they are.
+func (p *List) Objects(name, description string, members []string, set func(elements []any) string) *Argument {
+	q := p.Add(name, description, "array", nil, func(value any) string {
+		elements, ok := value.([]any)
+		if !ok {
+			return "must be a list"
+		}
+		return set(elements)
+	})
+	element := &jsonschema.Schema{Type: "object", PropertyOrder: members}
+	element.Properties = make(map[string]*jsonschema.Schema)
+	for _, member := range members {
+		element.Properties[member] = &jsonschema.Schema{Type: "string"}
+	}
+	q.schema.Items = element
+	return q
+}
+
 // Schema returns the JSON schema of the arguments.
 func (p *List) Schema() *jsonschema.Schema {
 	schema := &jsonschema.Schema{
