@@ -47,7 +47,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 		if err != nil {
 			return err
 		}
-		v.content = commitLine(&commit, "").line + "\n"
+		v.content = commitLine(&commit, "", "").line + "\n"
 		v.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", shown,
 			repository, ref.Commit)
 		return nil

@@ -25,7 +25,9 @@ type logArguments struct {
 	revision
 	base, path, since, until, grep, pickaxeRegexp string
 	mailmap                                       bool
-	pageArguments
+	symbol                                        string
+	lineRange
+	paging
 
 	log history.LogOptions // all arguments but ref and base, parsed
 }
@@ -42,8 +44,10 @@ func (a *logArguments) define(p *arguments.List) {
 	p.Text(&a.until, "until", "Committed until then, a whole day included.")
 	p.Flag(&a.log.FirstParent, "first_parent", "Of merges follow the first parent only.")
 	p.Flag(&a.log.Follow, "follow", "Follow the file of path across renames.")
+	p.Text(&a.symbol, "symbol", "Only what changed this function or type of the file path, as git log -L.")
+	a.defineLines(p)
 	defineMailmap(p, &a.mailmap)
-	a.pageArguments.define(p, history.DefaultPage, 100)
+	a.paging.define(p, history.DefaultPage, 100)
 }
 
 // defineMailmap adds the argument of tools that show authors.
@@ -81,10 +85,14 @@ type commitItem struct {
 	Author  string `json:"author" jsonschema:"Name and address"`
 	Subject string `json:"subject" jsonschema:"First paragraph of the message"`
 	Merge   bool   `json:"merge,omitempty" jsonschema:"It has several parents"`
-	Path    string `json:"path,omitempty" jsonschema:"With follow, what the file was called"`
+	Path    string `json:"path,omitempty" jsonschema:"With follow, symbol or lines, what the file was called"`
+	Lines   string `json:"lines,omitempty" jsonschema:"With symbol or lines, which lines of the file they were"`
 }
 
 func (v *visit) listCommits(ctx context.Context, a logArguments) error {
+	if a.isOfLines() {
+		return v.listLineCommits(ctx, a)
+	}
 	of, err := v.commitRange(ctx, a)
 	if err != nil {
 		return err
@@ -185,6 +193,11 @@ func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange,
 // check parses the arguments as options of a log.
 func (a *logArguments) check() error {
 	o := &a.log
+	if a.isOfLines() {
+		if err := a.checkLines(); err != nil {
+			return err
+		}
+	}
 	path, err := treePath(a.path)
 	if err != nil {
 		return err
@@ -267,7 +280,7 @@ func (v *visit) logToFit(
 			if o.Follow {
 				path = page.Paths[i]
 			}
-			items[i] = commitLine(&page.Commits[i], path)
+			items[i] = commitLine(&page.Commits[i], path, "")
 			if size += items[i].size(); size > most && i > 0 {
 				o.Limit = i
 				break
@@ -280,7 +293,7 @@ func (v *visit) logToFit(
 }
 
 // commitLine returns a commit as an item; the line has an abbreviated id and no email address.
-func commitLine(c *history.Commit, path string) item[commitItem] {
+func commitLine(c *history.Commit, path, lines string) item[commitItem] {
 	d := commitItem{
 		SHA: c.ID.String(), Date: timestamp(c.Committer), Author: personLine(c.Author), Subject: clean(c.Subject()),
 		Merge: len(c.Parents) > 1,
@@ -289,7 +302,11 @@ func commitLine(c *history.Commit, path string) item[commitItem] {
 	if d.Merge {
 		marks = " (merge)"
 	}
-	if path != "" {
+	switch d.Lines = lines; {
+	case path != "" && lines != "":
+		d.Path = quote(path)
+		marks += " (" + d.Path + ":" + lines + ")"
+	case path != "":
 		d.Path = quote(path)
 		marks += " (" + d.Path + ")"
 	}

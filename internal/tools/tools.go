@@ -147,10 +147,14 @@ var memories = map[string]int64{
 
 // memoryOf returns the bound of a call. The arguments are not yet read.
 func memoryOf(tool string, given map[string]any) int64 {
+	memory := memories[tool]
 	if given["symbol"] != nil || given["outline"] != nil {
-		return memories[tool] + definitions.MaxMemory
+		memory += definitions.MaxMemory
 	}
-	return memories[tool]
+	if tool == "list_commits" && (given["symbol"] != nil || given["lines"] != nil) {
+		memory += memories["get_file_blame"] // lines are followed through versions as there
+	}
+	return memory
 }
 
 // Tool is a tool's description for agents, and its handler.
