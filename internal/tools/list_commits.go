@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/git/mailmap"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
+	"github.com/repomcp/repomcp/internal/tools/dates"
 )
 
 // maxSkipped bounds the commits that pages skip. A cursor goes further at no cost.
@@ -29,7 +30,8 @@ type logArguments struct {
 	lineRange
 	paging
 
-	log history.LogOptions // all arguments but ref and base, parsed
+	log      history.LogOptions // all arguments but ref and base, parsed
+	relative bool               // since or until depends on the time of the call
 }
 
 func (a *logArguments) define(p *arguments.List) {
@@ -40,8 +42,8 @@ func (a *logArguments) define(p *arguments.List) {
 	p.Text(&a.grep, "grep", "Regexp (RE2) for a line of the message, in any case.")
 	p.Text(&a.log.Pickaxe, "pickaxe", "String whose count in a file changes, as git log -S.")
 	p.Text(&a.pickaxeRegexp, "pickaxe_regexp", "Regexp of a changed line, as git log -G.")
-	p.Text(&a.since, "since", "Committed from then on: 2026-01-31 or 2026-01-31T12:00:00Z.")
-	p.Text(&a.until, "until", "Committed until then, a whole day included.")
+	p.Text(&a.since, "since", "Committed from then on: 2026-01-31, May 2026, 3 months ago.")
+	p.Text(&a.until, "until", "Committed until then, a whole day or month included.")
 	p.Flag(&a.log.FirstParent, "first_parent", "Of merges follow the first parent only.")
 	p.Flag(&a.log.Follow, "follow", "Follow the file of path across renames.")
 	p.Text(&a.symbol, "symbol", "Only what changed this function or type of the file path, as git log -L.")
@@ -106,6 +108,7 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 	if err != nil {
 		return a.explain(err)
 	}
+	page.Next = a.withTimes(page.Next)
 	data := &commitList{
 		Repository: quote(of.head.repository), SHA: of.head.ID.String(), Commits: make([]commitItem, 0, len(items)),
 		NextCursor: page.Next,
@@ -208,8 +211,17 @@ func (a *logArguments) check() error {
 	if o.Follow && path == "" {
 		return say("follow needs path, the file whose old names are followed.")
 	}
-	if o.Since, err = parseTime("since", a.since, 0); err != nil {
+	since, err := parsePeriod("The argument since", a.since)
+	if err != nil {
 		return err
+	}
+	until, err := parsePeriod("The argument until", a.until)
+	if err != nil {
+		return err
+	}
+	o.Since, o.Until = since.First, until.Last
+	if a.relative = since.Relative || until.Relative; a.relative {
+		a.cursor = a.keepTimes(a.cursor)
 	}
 	if o.Message, err = parseRegexp("grep", "(?i)", a.grep); err != nil {
 		return err
@@ -220,17 +232,46 @@ func (a *logArguments) check() error {
 	if text, pattern := o.Pickaxe != "", o.PickaxeLines != nil; text && pattern || o.Follow && (text || pattern) {
 		return say("Of pickaxe, pickaxe_regexp and follow give one.")
 	}
-	const day = 24*time.Hour - time.Second
-	if o.Until, err = parseTime("until", a.until, day); err != nil {
-		return err
-	}
-	if o.Limit, o.Cursor = a.perPage, a.cursor; o.Cursor == "" {
+	if o.Limit, o.Cursor = a.perPage, a.cursor; a.cursor == "" {
 		if a.page-1 > maxSkipped/a.perPage || a.offset > maxSkipped {
 			return say("page is too far: go on with the cursor of the page before, or use until.")
 		}
 		o.Skip = a.skipped()
 	}
 	return nil
+}
+
+// keepTimes takes relative times from a cursor: its pages have those of the first one. It returns
+// the cursor of the history.
+func (a *logArguments) keepTimes(cursor string) string {
+	cursor, times, _ := strings.Cut(cursor, ".")
+	var since, until int64
+	if n, _ := fmt.Sscanf(times, "%d.%d", &since, &until); n == 2 { // a wrong cursor is refused later
+		a.log.Since, a.log.Until = unixTime(since), unixTime(until)
+	}
+	return cursor
+}
+
+// unixTime returns a time of which the zero is none.
+func unixTime(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
+}
+
+// withTimes adds relative times to the cursor of a history, for keepTimes.
+func (a *logArguments) withTimes(cursor string) string {
+	if cursor == "" || !a.relative {
+		return cursor
+	}
+	seconds := func(t time.Time) int64 {
+		if t.IsZero() {
+			return 0
+		}
+		return t.Unix()
+	}
+	return fmt.Sprintf("%s.%d.%d", cursor, seconds(a.log.Since), seconds(a.log.Until))
 }
 
 func parseRegexp(name, flags, argument string) (*regexp.Regexp, error) {
@@ -245,23 +286,16 @@ func parseRegexp(name, flags, argument string) (*regexp.Regexp, error) {
 	return compiled, err
 }
 
-// timeLayouts are accepted besides a plain date.
-var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"}
-
-// parseTime parses a time; for a plain date, sinceMidnight is added to its start.
-func parseTime(name, argument string, sinceMidnight time.Duration) (time.Time, error) {
+// parsePeriod parses a time; an empty argument is the zero period.
+func parsePeriod(name, argument string) (dates.Period, error) {
 	if argument == "" {
-		return time.Time{}, nil
+		return dates.Period{}, nil
 	}
-	if t, err := time.Parse(time.DateOnly, argument); err == nil {
-		return t.Add(sinceMidnight), nil
+	p, ok := dates.Parse(argument, time.Now())
+	if !ok {
+		return p, say("%s is no time such as 2026-01-31, 2026-01-31T12:00:00Z, May 2026 or 3 months ago.", name)
 	}
-	for _, layout := range timeLayouts {
-		if t, err := time.Parse(layout, argument); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, say("The argument %s is no time such as 2026-01-31 or 2026-01-31T12:00:00Z.", name)
+	return p, nil
 }
 
 // logToFit lists commits. It repeats with fewer while they exceed most bytes, so that the cursor is

@@ -9,11 +9,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
+	"github.com/repomcp/repomcp/internal/tools/dates"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
@@ -214,6 +217,9 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		f.Commit, err = v.snapshot.Resolve(ctx, "HEAD")
 		return f, err
 	}
+	if branch, date, ok := cutDate(f.ref); ok {
+		return v.commitAt(ctx, a, branch, date)
+	}
 	commit, err := v.snapshot.Resolve(ctx, f.ref)
 	if err == nil {
 		f.Commit, f.resolved = commit, f.ref
@@ -305,6 +311,52 @@ func (v *visit) sameRefs(name string, choose func([]git.Ref) []git.Ref) []string
 	}
 	return spelling.Same(name, path.Base(v.name()), v.shortNames(choose))
 }
+
+// dated matches a branch with a time, as in main@{2026-01-31}. A number or a name in the braces asks
+// for what only a clone has.
+var dated = regexp.MustCompile(`^([^@]*)@\{([^{}]*[^0-9{}][^{}]*)\}$`)
+
+// cutDate divides a branch from a time, if there is one.
+func cutDate(ref string) (branch string, date dates.Period, ok bool) {
+	parts := dated.FindStringSubmatch(ref)
+	if parts == nil {
+		return "", date, false
+	}
+	date, ok = dates.Parse(parts[2], time.Now())
+	return cmp.Or(parts[1], "HEAD"), date, ok
+}
+
+// commitAt finds the newest commit of a branch that was committed until a time. git asks the reflog
+// of a clone instead, which mirrors do not have: only first parents are followed, because these are
+// most likely the commits that the branch once was at.
+func (v *visit) commitAt(ctx context.Context, of revision, branch string, date dates.Period) (found, error) {
+	requested := of.commitName()
+	of.ref, of.sha = branch, ""
+	f, err := v.commit(ctx, of)
+	if err != nil {
+		return f, err
+	}
+	page, err := history.Log(ctx, v.snapshot, v.Facts, history.LogOptions{
+		Start: f.ID, FirstParent: true, Until: date.Last, Limit: 1, MaxLooked: maxDatedCommits,
+	})
+	if err != nil {
+		return f, err
+	}
+	if len(page.Commits) == 0 {
+		return f, say("%s has no commit until %s, following first parents.", quote(clip(branch)),
+			date.Last.Format(time.RFC3339))
+	}
+	id := page.Commits[0].ID
+	v.note("%s is the newest commit of the first-parent history of %s until %s.", quote(clip(requested)),
+		quote(clip(branch)), date.Last.Format(time.RFC3339))
+	f.Commit, err = v.snapshot.Resolve(ctx, id.String())
+	f.ref, f.resolved = requested, id.String()
+	return f, err
+}
+
+// maxDatedCommits bounds the commits that a revision with a time passes: all of the largest
+// histories' first parents.
+const maxDatedCommits = 1_000_000
 
 // cutSteps divides a revision into a name and the steps from there, such as ~3 and ^{commit}.
 func cutSteps(ref string) (name, steps string) {
