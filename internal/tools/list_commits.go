@@ -27,6 +27,7 @@ type logArguments struct {
 	base, path, since, until, grep, pickaxeRegexp string
 	mailmap                                       bool
 	symbol                                        string
+	authors                                       bool
 	lineRange
 	paging
 
@@ -48,6 +49,7 @@ func (a *logArguments) define(p *arguments.List) {
 	p.Flag(&a.log.Follow, "follow", "Follow the file of path across renames.")
 	p.Text(&a.symbol, "symbol", "Only what changed this function or type of the file path, as git log -L.")
 	a.defineLines(p)
+	p.Flag(&a.authors, "authors", "Count by author instead, as git shortlog.")
 	defineMailmap(p, &a.mailmap)
 	a.paging.define(p, history.DefaultPage, 100)
 }
@@ -77,6 +79,7 @@ type commitList struct {
 	SHA        string       `json:"sha" jsonschema:"Commit that the list begins with"`
 	Base       string       `json:"base,omitempty" jsonschema:"Commit that leads to what is left out; with base...head, the other side"`
 	Commits    []commitItem `json:"commits"`
+	Authors    []authorItem `json:"authors,omitempty" jsonschema:"With authors, instead of commits: most commits first"`
 	NextCursor string       `json:"nextCursor,omitempty" jsonschema:"Argument cursor to go on with; absent when history has ended"`
 	remarks
 }
@@ -91,6 +94,46 @@ type commitItem struct {
 	Lines   string `json:"lines,omitempty" jsonschema:"With symbol or lines, which lines of the file they were"`
 }
 
+// authorItem is the share of an author.
+type authorItem struct {
+	Author  string `json:"author" jsonschema:"Name and address"`
+	Commits int    `json:"commits"`
+	First   string `json:"first" jsonschema:"When the author wrote the oldest of them"`
+	Last    string `json:"last" jsonschema:"When the author wrote the newest of them"`
+}
+
+// listAuthors counts the commits of a log by author.
+func (v *visit) listAuthors(ctx context.Context, a logArguments, of commitRange, o history.LogOptions) error {
+	authors, complete, err := history.CountAuthors(ctx, v.snapshot, v.Facts, o)
+	if err != nil {
+		return err
+	}
+	if a.pin(of.head.ID); of.ranged {
+		a.pin(of.head.ID, of.base.ID)
+	}
+	w, err := a.window(len(authors), nil)
+	if err != nil {
+		return err
+	}
+	var items []item[authorItem]
+	for _, c := range authors[w.start:w.end] {
+		d := authorItem{
+			personLine(history.Person{Name: c.Name, Email: c.Email}), c.Commits, timestamp(c.First), timestamp(c.Last),
+		}
+		items = append(items, item[authorItem]{fmt.Sprintf("%d %s, %s to %s", c.Commits, line(c.Name),
+			c.First.When().Format(time.DateOnly), c.Last.When().Format(time.DateOnly)), d})
+	}
+	data := &commitList{Repository: quote(of.head.repository), SHA: of.head.ID.String(), Commits: []commitItem{}}
+	var at pages
+	data.Authors, at = list(v.result, w, items)
+	data.NextCursor, v.data = at.NextCursor, data
+	if !complete {
+		v.note("The history goes on: of each author only the newest commits are counted. Give a path or a time.")
+	}
+	v.note("%s in all. %s.", plural(len(authors), "author"), of)
+	return nil
+}
+
 func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 	if a.isOfLines() {
 		return v.listLineCommits(ctx, a)
@@ -103,6 +146,9 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 	options.Start, options.Base, options.Symmetric = of.head.ID, of.base.ID, of.symmetric
 	if options.Mailmap, err = v.people(a.mailmap); err != nil {
 		return err
+	}
+	if a.authors {
+		return v.listAuthors(ctx, a, of, options)
 	}
 	page, items, err := v.logToFit(ctx, options, maxListedBytes)
 	if err != nil {
@@ -185,11 +231,11 @@ func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange,
 		base, head, c.ranged = revision{ref: before}, revision{ref: after}, true
 	}
 	if c.ranged = c.ranged || a.base != ""; c.ranged {
-		if c.base, err = v.commit(ctx, base); err != nil {
+		if c.base, err = v.commit(ctx, a.pinned(1, base)); err != nil {
 			return c, err
 		}
 	}
-	c.head, err = v.commit(ctx, head)
+	c.head, err = v.commit(ctx, a.pinned(0, head))
 	return c, err
 }
 

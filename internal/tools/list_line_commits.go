@@ -15,9 +15,10 @@ import (
 // isOfLines reports whether the log is of lines of a file.
 func (a *logArguments) isOfLines() bool { return a.symbol != "" || a.start > 0 }
 
-// readCursor decodes the cursor of a log of lines. That of other logs belongs to the history.
+// readCursor decodes the cursor of a log of lines or authors. That of other logs belongs to the
+// history.
 func (a *logArguments) readCursor(tool string, given map[string]any) error {
-	if !a.isOfLines() {
+	if !a.isOfLines() && !a.authors {
 		return nil
 	}
 	return a.paging.readCursor(tool, given)
@@ -31,7 +32,7 @@ func (a *logArguments) checkLines() error {
 	case a.symbol != "" && a.start > 0:
 		return say("Give symbol or lines, not both.")
 	case a.base != "" || strings.Contains(a.commitName(), "..") || a.log.Author != "" || a.grep != "" || a.since != "" ||
-		a.until != "" || a.log.Pickaxe != "" || a.pickaxeRegexp != "" || a.log.FirstParent || a.log.Follow:
+		a.until != "" || a.log.Pickaxe != "" || a.pickaxeRegexp != "" || a.log.FirstParent || a.log.Follow || a.authors:
 		return say("With symbol or lines give ref and path alone: the file is followed across renames anyway.")
 	}
 	return a.lineRange.check()
