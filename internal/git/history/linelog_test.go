@@ -100,7 +100,8 @@ func TestLineLogOfLinesThatDoNotExist(t *testing.T) {
 		"no file": {"g", 1, 1, git.ErrNotFound}, "a folder": {"d", 1, 1, git.ErrNotFound}, "empty": {"d/e", 1, 1, git.ErrInvalid},
 		"up to the end": {"f", 2, 99, nil},
 	} {
-		_, err := LineLog(t.Context(), snapshot, nil, LineLogOptions{Start: tip, Path: c.path, First: c.first, Last: c.last})
+		o := LineLogOptions{Start: tip, Path: c.path, First: c.first, Last: c.last}
+		_, err := LineLog(t.Context(), snapshot, nil, o)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
