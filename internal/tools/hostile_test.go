@@ -413,6 +413,10 @@ func TestNoResultIsTooLarge(t *testing.T) {
 		{"search_code", args{"query": "needle", "perPage": 500, "context_lines": 9}},
 		{"get_file_blame", args{"path": path}},
 		{"get_file_blame", args{"path": "line"}},
+		{"get_repository_tree", args{"recursive": true, "names": true, "perPage": 500}},
+		{"get_file_contents", args{"files": []any{path, "latin1", "line", binary, path, args{"path": path, "lines": "2-"}}}},
+		{"list_commits", args{"authors": true}},
+		{"list_commits", args{"path": "latin1", "lines": "1-9"}},
 		{"get_archive_link", args{"paths": []string{":(literal)" + folder[:5*251-1]}}},
 	} {
 		c.arguments["repo"] = "one"
