@@ -32,7 +32,8 @@ func (a *logArguments) checkLines() error {
 	case a.symbol != "" && a.start > 0:
 		return say("Give symbol or lines, not both.")
 	case a.base != "" || strings.Contains(a.commitName(), "..") || a.log.Author != "" || a.grep != "" ||
-		a.since != "" || a.until != "" || a.log.Pickaxe != "" || a.pickaxeRegexp != "" || a.log.FirstParent || a.log.Follow || a.authors:
+		a.since != "" || a.until != "" || a.log.Pickaxe != "" || a.pickaxeRegexp != "" || a.log.FirstParent ||
+		a.log.Follow || a.authors:
 		return say("With symbol or lines give ref and path alone: the file is followed across renames anyway.")
 	}
 	return a.lineRange.check()

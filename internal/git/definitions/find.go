@@ -218,9 +218,10 @@ func (s *source) endOf(first, limit int, preprocessed bool) int {
 			return last
 		case signature && isOpening(line): // below the signature
 		case isClosing(line):
-			if last = i + 1; !bytes.ContainsAny(line[1:], "{(") {
+			if last = i + 1; !s.opensBody(i) {
 				return last
 			}
+			signature = true
 		case signature && !isWhole(s.trimmed[last-1]):
 			// a signature of several lines
 		default:
@@ -229,6 +230,16 @@ func (s *source) endOf(first, limit int, preprocessed bool) int {
 		last = i + 1
 	}
 	return last
+}
+
+// opensBody reports whether a line that closes a bracket is followed by the body: the end of a
+// signature of several lines, or another branch such as "} else {".
+func (s *source) opensBody(i int) bool {
+	line := s.trimmed[i]
+	if bytes.ContainsAny(line[1:], "{(") || bytes.HasSuffix(line, []byte(":")) {
+		return true
+	}
+	return line[0] == ')' && i+1 < len(s.trimmed) && bytes.HasPrefix(s.trimmed[i+1], []byte("{"))
 }
 
 // isWhole reports whether a line ends a statement.

@@ -86,6 +86,10 @@ def last(): pass
 13 14 17 1 async def g(self):
 15 15 16 2 def inner():
 21 21 21 0 def last(): pass`},
+		"signatures of several lines": {"a.py", "def f(\n    a,\n):\n    return a\n\ndef g(\n    a\n) -> int:\n    pass\nx = 1\n",
+			"1 1 4 0 def f(\n6 6 9 0 def g("},
+		"such signatures of C": {"a.c", "int f(\n\tint a\n)\n{\n\treturn a;\n}\nint x = 1;\n",
+			"1 1 6 0 int f(\n7 7 7 0 int x = 1;"},
 		"Ruby": {"a.rb", "# M\nmodule M\n  # f\n  def f\n    1\n  end\n\n  def g = 2\nend\nx = 1\n",
 			"1 2 9 0 module M\n3 4 6 1 def f\n8 8 8 1 def g = 2"},
 		"Rust": {"a.rs", "/// S\n#[derive(Debug)]\npub struct S {\n    x: u8,\n}\n\nimpl S {\n    fn f(&self) -> u8 {\n" +
