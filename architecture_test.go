@@ -79,16 +79,20 @@ var arrows = map[string][]string{
 	"internal/httpx/conns": {},
 
 	"internal/tools": {
-		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git", "internal/git/diff",
-		"internal/git/history", "internal/git/lfs", "internal/git/mailmap", "internal/git/quoting",
+		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git",
+		"internal/git/definitions", "internal/git/diff", "internal/git/history", "internal/git/lfs",
+		"internal/git/mailmap", "internal/git/quoting",
 		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
-		"internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob",
-		"internal/tools/spelling",
+		"internal/search", "internal/search/pattern", "internal/tools/arguments", "internal/tools/cursor",
+		"internal/tools/dates", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
 	},
-	"internal/tools/excerpt":  {"internal/git/diff"},
-	"internal/tools/glob":     {"internal/git/wildmatch"},
-	"internal/tools/prompts":  {},
-	"internal/tools/spelling": {},
+	"internal/tools/arguments": {"internal/git/quoting", "internal/tools/spelling"},
+	"internal/tools/cursor":    {"internal/git"},
+	"internal/tools/dates":     {},
+	"internal/tools/excerpt":   {"internal/git/diff"},
+	"internal/tools/glob":      {"internal/git/wildmatch"},
+	"internal/tools/prompts":   {},
+	"internal/tools/spelling":  {"internal/git/quoting"},
 
 	"internal/mcp": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/git", "internal/git/newest",
@@ -188,6 +192,7 @@ var arrows = map[string][]string{
 	},
 	"internal/git/charset":     {"internal/git/message"},
 	"internal/git/commitgraph": {},
+	"internal/git/definitions": {},
 	"internal/git/diff":        {},
 	"internal/git/gitconfig":   {},
 	"internal/git/history": {

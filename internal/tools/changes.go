@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -34,13 +35,13 @@ type changeView struct {
 	compare history.CompareOptions // for paths
 }
 
-func (a *changeView) define(p *parameters, detail string) {
+func (a *changeView) define(p *arguments.List, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
-		detailNone, detailStats, detailPatch)
-	p.texts(&a.paths, "paths", "Only these files and folders.")
-	p.number(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", 0, maxContextLines)
-	p.number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", 1, math.MaxInt32)
+	p.Choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
+		detailNone, detailStats, detailPatch).Flags(detailPatch, detailStats)
+	p.Texts(&a.paths, "paths", "Only these files and folders.")
+	p.Number(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", 0, maxContextLines)
+	p.Number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", 1, math.MaxInt32)
 	a.paging.define(p, 100, 300)
 }
 
@@ -89,7 +90,7 @@ func (c *changes) show(ctx context.Context) error {
 
 // stats lists a page of files.
 func (c *changes) stats(ctx context.Context) error {
-	start, end, err := c.window(len(c.Files))
+	w, err := c.window(len(c.Files), nil)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (c *changes) stats(ctx context.Context) error {
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	added, deleted := 0, 0
 	var items []item[string]
-	for _, file := range c.Files[start:end] {
+	for _, file := range c.Files[w.start:w.end] {
 		stat, err := differ.Stat(ctx, file)
 		if err != nil {
 			return err
@@ -110,13 +111,13 @@ func (c *changes) stats(ctx context.Context) error {
 			break
 		}
 	}
-	shown, _ := list(c.result, c.paging, len(c.Files), items)
+	shown, _ := list(c.result, w, items)
 	if len(items) == len(c.Files) {
 		c.note("%s: %s added, %d deleted.", countDiffering(len(c.Files)), plural(added, "line"), deleted)
 	} else {
 		c.note("%s.", countDiffering(len(c.Files)))
 	}
-	if c.page == 1 && len(shown) < len(c.Files) {
+	if w.start == 0 && len(shown) < len(c.Files) {
 		c.pointFiles(ctx)
 	}
 	return nil

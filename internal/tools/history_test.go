@@ -242,15 +242,15 @@ func TestStatsAreThoseOfGit(t *testing.T) {
 			continue
 		}
 		var got, want []string
-		for page := 1; ; page++ {
-			r := s.call("get_commit", args{"repo": "history", "sha": id, "perPage": 3, "page": page})
+		for cursor := ""; ; {
+			r := s.call("get_commit", args{"repo": "history", "sha": id, "perPage": 3, "cursor": cursor})
 			for line := range strings.Lines(r.text) {
 				if letter := line[0]; strings.IndexByte("ADMRCT", letter) >= 0 &&
 					(strings.Contains(line, " +") || strings.Contains(line, " binary ")) {
 					got = append(got, strings.TrimSuffix(line, "\n"))
 				}
 			}
-			if !strings.Contains(r.text, "Go on with page=") {
+			if cursor = r.next(); cursor == "" {
 				break
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 const (
@@ -57,7 +58,9 @@ type remarks struct {
 func (r *remarks) setNotes(notes []string) { r.Notes = notes }
 
 func (r *result) note(format string, arguments ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
+	if note := fmt.Sprintf(format, arguments...); !slices.Contains(r.notes, note) {
+		r.notes = append(r.notes, note)
+	}
 }
 
 // noteDownload notes in the text where there is more, and how to download it. It adds no link:
@@ -219,13 +222,8 @@ func plural(count int, thing string) string {
 	}
 }
 
-const (
-	// maxLineBytes bounds the shown part of a subject or of a person's name: more than people write
-	// in one line.
-	maxLineBytes = 1000
-	// maxEchoBytes bounds the part of an argument that an error repeats.
-	maxEchoBytes = 200
-)
+// maxLineBytes bounds the shown part of a subject or of a person's name: more than people write in one line.
+const maxLineBytes = 1000
 
 // quote makes a name safe to show in a line; see [quoting.Name].
 func quote(name string) string { return quoting.Name(name) }
@@ -255,9 +253,4 @@ func clean(text string) string {
 	return quoting.Clean(text)
 }
 
-func clip(argument string) string {
-	if len(argument) <= maxEchoBytes {
-		return argument
-	}
-	return strings.ToValidUTF8(argument[:maxEchoBytes], "") + "…"
-}
+func clip(argument string) string { return spelling.Clip(argument) }

@@ -10,6 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 const (
@@ -59,24 +60,24 @@ type codeArguments struct {
 	context, perPage                                     int
 }
 
-func (a *codeArguments) define(p *parameters) {
+func (a *codeArguments) define(p *arguments.List) {
 	a.syntax, a.letters, a.sort = syntaxWords, caseSmart, sortRank
-	p.text(&a.query, "query",
-		`A question, or symbol:parseURL, "func main" language:go, a OR b -path:test.`).required = true
-	p.text(&a.repo, "repo", "All if omitted; several by repo:team/* in the query.")
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
-		"repositories below it.").hidden = true
-	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
-	p.text(&a.path, "path", "Part, beginning (/src) or glob (src/**/*.go).")
-	p.choice(&a.syntax, "syntax", `words: "quoted" ones must occur; text: as it is, no qualifiers; regexp: RE2.`,
+	p.Text(&a.query, "query",
+		`A question, or symbol:parseURL, "func main" language:go, a OR b -path:test.`).Required = true
+	p.Text(&a.repo, "repo", "All if omitted; several by repo:team/* in the query.")
+	p.Text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
+		"repositories below it.").Hidden = true
+	p.Text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
+	p.Text(&a.sha, "sha", "Commit id, which is taken instead of ref.").Hidden = true
+	p.Text(&a.path, "path", "Part, beginning (/src) or glob (src/**/*.go).")
+	p.Choice(&a.syntax, "syntax", `words: "quoted" ones must occur; text: as it is, no qualifiers; regexp: RE2.`,
 		syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.sort, "sort", "rank: best files first; path: all lines of files with all words.", sortRank, sortPath)
-	p.choice(&a.letters, "case", "smart: sensitive if the query has upper case.", caseSmart, "sensitive",
+	p.Choice(&a.sort, "sort", "rank: best files first; path: all lines of files with all words.", sortRank, sortPath)
+	p.Choice(&a.letters, "case", "smart: sensitive if the query has upper case.", caseSmart, "sensitive",
 		"insensitive")
-	p.number(&a.context, "context_lines", "Lines around each match.", 0, search.MaxContext)
-	p.number(&a.perPage, "perPage", "Files (10); with sort=path lines (50).", 1, maxFound)
-	p.text(&a.cursor, "cursor", cursorDescription)
+	p.Number(&a.context, "context_lines", "Lines around each match.", 0, search.MaxContext)
+	p.Number(&a.perPage, "perPage", "Files (10); with sort=path lines (50).", 1, maxFound)
+	p.Text(&a.cursor, "cursor", "")
 }
 
 func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, error) {

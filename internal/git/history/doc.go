@@ -5,7 +5,8 @@
 //
 // All functions take a [git.Snapshot] and [Facts], one cache for all repositories and requests.
 //
-// [Log] lists commits, page by page. [Blame] finds the commits that the lines of a file come from.
+// [Log] lists commits, page by page, and [LineLog] those that changed some lines of a file. [Blame]
+// finds the commits that the lines of a file come from.
 //
 // [CompareCommits] and [CompareWithParent] list the files that differ: added, deleted, modified,
 // renamed, copied, or of another type. A [Differ] then reads the contents, one file at a time, and
