@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -85,16 +84,8 @@ func VisitChanges(
 	if err != nil {
 		return err
 	}
-	c := treeComparison{source: s, mostFolders: maxComparedFolders}
-	var failed error
-	c.only = func(change FileChange) bool {
-		if failed == nil {
-			failed = visit(change)
-		}
-		return false
-	}
-	err = c.folder("", treeOf(before), treeOf(after), true, 0)
-	return cmp.Or(failed, err)
+	c := treeComparison{source: s, mostFolders: maxComparedFolders, visit: visit}
+	return c.folder("", treeOf(before), treeOf(after), true, 0)
 }
 
 // sourceOfTwo finds the trees of two commits.
