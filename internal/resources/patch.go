@@ -49,7 +49,8 @@ func parseCompare(name, rest string, _ Namespace) (Resource, error) {
 		head, dots = after, patch.Three
 	}
 	if !found || base == "" || head == "" {
-		return Resource{}, fmt.Errorf("%w: a comparison is BASE...HEAD", ErrURI)
+		return Resource{}, malformedPatch("A comparison is written BASE...HEAD.diff, or BASE..HEAD.diff without the " +
+			"search for a merge base; with .patch at the end it is in mails, for git am.")
 	}
 	return Resource{Repository: name, Kind: Compare, Revision: head, Patch: Patch{base, dots, form}}, nil
 }
@@ -57,9 +58,13 @@ func parseCompare(name, rest string, _ Namespace) (Resource, error) {
 func parseCommit(name, rest string, _ Namespace) (Resource, error) {
 	revision, form, err := cutForm(rest)
 	if err == nil && revision == "" {
-		err = fmt.Errorf("%w: it names no commit", ErrURI)
+		err = malformedPatch("Name a commit, branch or tag before ." + string(form) + ".")
 	}
 	return Resource{Repository: name, Kind: Commit, Revision: revision, Patch: Patch{Form: form}}, err
+}
+
+func malformedPatch(message string) error {
+	return &Error{Reason: ReasonURI, Message: message, Cause: ErrURI}
 }
 
 // cutForm splits the suffix off the name of a patch.

@@ -184,3 +184,22 @@ func TestPatchesOfSamplesAreGits(t *testing.T) {
 		})
 	}
 }
+
+// TestNastyPatchesAreGits compares commits in which everything has to be quoted, encoded or folded.
+func TestNastyPatchesAreGits(t *testing.T) {
+	gittest.Long(t)
+	for seed := range uint64(gittest.Volume(3, 60)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			g := generate(t, seed, 80)
+			o := newOracle(t, g.repo)
+			o.commits("--all", 200)
+			for range 25 {
+				base, head := pick(g, g.commits), pick(g, g.commits)
+				o.mails(base, head)
+				o.diff(base, patch.Two, head)
+			}
+			o.need(map[string]int{"commit": 80, "mail": 50, "mails": 25, "diff": 25})
+		})
+	}
+}
