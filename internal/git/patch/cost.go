@@ -11,8 +11,8 @@ const (
 	fileBytes = 320
 	// lineBytes is what the comparison of a line takes.
 	lineBytes = 90
-	// copies are how many copies of a content there are while it is read from a pack, or while a
-	// message is made of it.
+	// copies are how many copies of a content there are while it is read from a pack, or while the
+	// mail of a message is made.
 	copies = 3
 	// pieceBytes, pieces and maxPieceBytes are what the search for renames takes: for one of the
 	// different pieces of a file, of which there are so many at most, and for all files.
@@ -52,12 +52,13 @@ func (c *cost) add(change history.FileChange, before, after int64) error {
 	return nil
 }
 
-// comparisonOf returns the memory for one side of a comparison. A line may be one byte.
+// comparisonOf returns the memory for one side of a comparison. A line may be one byte. The search of
+// a delta between binary files, and reading a file from a pack, take less.
 func comparisonOf(size int64) int64 {
 	if size > history.DefaultMaxPatchBytes {
 		return 0 // it is not read at once
 	}
-	return copies*size + lineBytes*min(size, history.MaxPatchLines)
+	return size + lineBytes*min(size, history.MaxPatchLines)
 }
 
 func (c *cost) memory() int64 {

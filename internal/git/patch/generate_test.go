@@ -130,14 +130,21 @@ func (g *generator) parents() int {
 	}
 }
 
-// generate makes a repository of so many commits.
-func generate(t *testing.T, seed uint64, commits int) *generator {
+// newGenerator makes a repository with trees that follow from each other.
+func newGenerator(t *testing.T, seed uint64) *generator {
 	t.Helper()
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 17)), repo: gittest.New(t)}
 	files := make(map[string]gittest.File)
 	for range 40 {
 		g.tree(files)
 	}
+	return g
+}
+
+// generate makes a repository of so many commits.
+func generate(t *testing.T, seed uint64, commits int) *generator {
+	t.Helper()
+	g := newGenerator(t, seed)
 	for range commits {
 		g.commit()
 	}

@@ -49,7 +49,7 @@ func New(
 	ctx context.Context, snapshot *git.Snapshot, facts *history.Facts, form Form, steps []history.Step,
 ) (*Plan, error) {
 	p := &Plan{snapshot: snapshot, facts: facts, form: form, steps: steps}
-	e := examination{plan: p, sum: sha256.New()}
+	e := examination{plan: p, sum: sha256.New(), short: make(map[git.ID]string)}
 	fmt.Fprintf(e.sum, "%s\x00%s\x00%s", version, form, Signature)
 	for _, step := range steps {
 		if err := e.add(ctx, step); err != nil {
@@ -73,6 +73,26 @@ type examination struct {
 	sum  hash.Hash
 	most int64 // memory of the most expensive step
 	cost cost  // of the present step
+	// short are abbreviated ids: what one step makes is often what the next one changes.
+	short map[git.ID]string
+}
+
+// maxShort bounds the abbreviations that are remembered, to less than 2 MiB.
+const maxShort = 1 << 14
+
+func (e *examination) abbreviate(id git.ID) (string, error) {
+	if short, known := e.short[id]; known {
+		return short, nil
+	}
+	short, err := e.plan.snapshot.Abbreviate(id, automatic)
+	if err != nil {
+		return "", err
+	}
+	if len(e.short) == maxShort {
+		clear(e.short)
+	}
+	e.short[id] = short
+	return short, nil
 }
 
 func (e *examination) add(ctx context.Context, step history.Step) error {
@@ -98,7 +118,7 @@ func (e *examination) file(c history.FileChange) (err error) {
 		mode git.Mode
 		id   git.ID
 	}{{c.OldMode, c.OldID}, {c.NewMode, c.NewID}} {
-		short, err := e.plan.snapshot.Abbreviate(side.id, automatic)
+		short, err := e.abbreviate(side.id)
 		if err != nil {
 			return err
 		}
