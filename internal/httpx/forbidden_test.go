@@ -49,6 +49,9 @@ func plainProbes(commit, tag string) (list []probe) {
 		"/archive/%s/main.tar?lfs=content", "/archive/%s/main.tar.gz?commit=" + commit, "/archive/%s/none.tar.gz",
 		"/archive/%s/" + commit + ".tar.asc", "/archive/%s/v1.tar.gz.asc", "/archive/%s/v1.tar.gz.sha256", "/archive/%s/" + tag + ".tar",
 		"/archive/%s/inner/main.tar",
+		"/compare/%s/v1...main.diff", "/compare/%s/" + commit + "..main.patch", "/compare/%s/none...main.diff",
+		"/compare/%s", "/compare/%s/main", "/compare/%s/inner/main...main.diff", "/commit/%s/main.diff",
+		"/commit/%s/" + commit + ".patch", "/commit/%s/none.patch", "/commit/%s/main.txt",
 		"/repositories?after=%s", "/%s", "/archive/%s%%2Fmain.tar", "/raw/%s/main/README.md?x=1",
 	}
 	for _, format := range []string{"tar", "tar.gz", "tgz", "tar.zst", "tar.xz", "zip", "manifest.json"} {
@@ -89,6 +92,8 @@ func references() map[string]string {
 	template := func(uri string) string { return `{"type":"ref/resource","uri":"` + uri + `"}` }
 	archives := template("repo://{+repo}/archive/{+ref}.{format}{?" + strings.Join(names, ",") + "}")
 	return map[string]string{
+		"head": template("repo://{+repo}/compare/{+base}...{+head}.{form}"),
+		"form": template("repo://{+repo}/commit/{+sha}.{form}"),
 		"repo": archives, "ref": archives, "base": archives, "path": archives, "exclude": archives, "strip": archives,
 		"format": archives, "branch": template("repo://{+repo}/refs/heads/{branch}"),
 		"tag": template("repo://{+repo}/refs/tags/{tag}"),
@@ -110,7 +115,8 @@ func messageProbes(commit string) (list []probe) {
 		"/sha/" + commit + "/contents/README.md", "/sha/" + commit[:9] + "/contents", "/archive/main.tar.gz",
 		"/archive/HEAD.zip",
 		"/archive/" + commit + ".tar", "/archive/main.rar", "/archive/main.tar?submodules=content",
-		"/archive/main.tar?base=v1",
+		"/archive/main.tar?base=v1", "/compare/v1...main.diff", "/compare/v1..main.patch", "/commit/main.diff",
+		"/commit/" + commit + ".patch", "/commit/main",
 		"/archive/main.manifest.json", "/nonsense", "/inner/contents", ".git/refs",
 	}
 	add("resources/read", `{"uri":"repo://%s@"}`, uris...)

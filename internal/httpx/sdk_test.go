@@ -33,7 +33,7 @@ func TestOfficialClientReadsEverything(t *testing.T) {
 		}
 	}()
 	templates, err := session.ListResourceTemplates(ctx, nil)
-	if err != nil || len(templates.ResourceTemplates) != 9 {
+	if err != nil || len(templates.ResourceTemplates) != 11 {
 		t.Fatalf("templates: %v, %v", templates, err)
 	}
 	for _, template := range templates.ResourceTemplates {
