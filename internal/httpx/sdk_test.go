@@ -38,7 +38,8 @@ func TestOfficialClientReadsEverything(t *testing.T) {
 	}
 	for _, template := range templates.ResourceTemplates {
 		if wanted := strings.Contains(template.URITemplate, "/contents") || strings.Contains(template.URITemplate,
-			"/archive") || strings.HasSuffix(template.URITemplate, "/refs"); (template.Meta["io.github.repomcp/streamable"] == true) != wanted {
+			"/archive") || strings.Contains(template.URITemplate, ".{form}") || strings.HasSuffix(template.URITemplate,
+			"/refs"); (template.Meta["io.github.repomcp/streamable"] == true) != wanted {
 			t.Errorf("%s: streamable is %v", template.URITemplate, !wanted)
 		}
 	}

@@ -153,7 +153,8 @@ func TestRangesOfPatches(t *testing.T) {
 		for range 30 {
 			from := random.Int64N(int64(len(whole)))
 			to := from + random.Int64N(int64(len(whole)))
-			got, _, err := p.take(t.Context(), p.find(t, below), Want{Method: Get, Range: &Range{First: from, Last: to, Suffix: -1}})
+			part := Want{Method: Get, Range: &Range{First: from, Last: to, Suffix: -1}}
+			got, _, err := p.take(t.Context(), p.find(t, below), part)
 			if want := whole[from:min(to+1, int64(len(whole)))]; err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s: bytes %d to %d: %d bytes, %v", below, from, to, len(got), err)
 			}
@@ -227,7 +228,8 @@ func TestPatchesAreReserved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []Want{{Method: Get}, {Method: Get, Range: &Range{First: 5, Last: 9, Suffix: -1}}, {Method: Head, Digest: true}} {
+	part := Want{Method: Get, Range: &Range{First: 5, Last: 9, Suffix: -1}}
+	for _, want := range []Want{{Method: Get}, part, {Method: Head, Digest: true}} {
 		if _, err := found.Open(t.Context(), want); limits.RefusalOf(err) == nil {
 			t.Errorf("%+v of a full server: %v, want a refusal", want, err)
 		}

@@ -48,10 +48,10 @@ func writeChange(ctx context.Context, out *bufio.Writer, from, to Content) error
 	case err != nil:
 		return err
 	case delta != nil:
-		fmt.Fprintf(out, "delta %d\n", delta.size)
+		_, _ = fmt.Fprintf(out, "delta %d\n", delta.size)
 		_, _ = lines.Write(delta.packed)
 	default:
-		fmt.Fprintf(out, "literal %d\n", to.Size)
+		_, _ = fmt.Fprintf(out, "literal %d\n", to.Size)
 		if err := compress(ctx, lines, to); err != nil {
 			return err
 		}

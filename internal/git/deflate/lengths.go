@@ -80,38 +80,40 @@ func (t *treeLengths) write(out *bitWriter) {
 func appendRuns(runs []run, lengths []int) []run {
 	before := -1
 	for at := 0; at < len(lengths); {
-		length := lengths[at]
-		most, least := maxRepeat+1, minRepeat+1 // the first is written alone
+		length, most := lengths[at], maxRepeat
 		switch {
 		case length == 0:
-			most, least = maxZeros, minRepeat
-		case length == before:
-			most, least = maxRepeat, minRepeat
+			most = maxZeros
+		case length != before:
+			most++ // the first is written alone
 		}
 		n := 1
 		for n < most && at+n < len(lengths) && lengths[at+n] == length {
 			n++
 		}
-		runs = appendRun(runs, length, n, n >= least, length == before)
+		runs = appendRun(runs, length, n, length == before)
 		before, at = length, at+n
 	}
 	return runs
 }
 
-func appendRun(runs []run, length, n int, encoded, again bool) []run {
+// appendRun encodes a length that occurs n times; again says that it has been written.
+func appendRun(runs []run, length, n int, again bool) []run {
+	if length != 0 && !again {
+		runs = append(runs, run{length, 0})
+		n--
+	}
 	switch {
-	case !encoded:
+	case n < minRepeat:
 		for range n {
 			runs = append(runs, run{length, 0})
 		}
 		return runs
-	case length == 0 && n <= maxShortZeros:
+	case length != 0:
+		return append(runs, run{repeatLength, n - minRepeat})
+	case n <= maxShortZeros:
 		return append(runs, run{shortZeros, n - minRepeat})
-	case length == 0:
+	default:
 		return append(runs, run{longZeros, n - minLongZeros})
-	case !again:
-		runs = append(runs, run{length, 0})
-		n--
 	}
-	return append(runs, run{repeatLength, n - minRepeat})
 }

@@ -17,7 +17,9 @@ var (
 		}
 		return lengthExtra[symbol-endOfBlock-1]
 	}, fixedLiteralLengths}
-	distanceAlphabet = alphabet{maxCodeBits, func(symbol int) int { return distanceExtra[symbol] }, fixedDistanceLengths}
+	distanceAlphabet = alphabet{
+		maxCodeBits, func(symbol int) int { return distanceExtra[symbol] }, fixedDistanceLengths,
+	}
 )
 
 // tree has the codes of a block.

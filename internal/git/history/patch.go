@@ -33,6 +33,8 @@ type PatchOptions struct {
 	Context int
 	// MaxBytes bounds files that are compared by line; 0 means [DefaultMaxPatchBytes].
 	MaxBytes int64
+	// Abbreviate abbreviates an id; nil means git's default.
+	Abbreviate func(git.ID) (string, error)
 	// Binary shows the contents of binary files, as git diff --binary does. Those above MaxBytes
 	// are shown whole, and not as a difference.
 	Binary bool
@@ -63,6 +65,9 @@ type Differ struct {
 func NewDiffer(snapshot *git.Snapshot, o PatchOptions) *Differ {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxPatchBytes)
 	o.Context = max(o.Context, 0)
+	if o.Abbreviate == nil {
+		o.Abbreviate = func(id git.ID) (string, error) { return snapshot.Abbreviate(id, automatic) }
+	}
 	return &Differ{snapshot: snapshot, options: o}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
@@ -47,15 +48,15 @@ func (d *Differ) appendIndex(h []byte, c FileChange, whole bool) ([]byte, error)
 	if c.OldID == c.NewID {
 		return h, nil
 	}
-	digits := automatic
+	abbreviate := d.options.Abbreviate
 	if whole {
-		digits = 0
+		abbreviate = func(id git.ID) (string, error) { return id.String(), nil }
 	}
-	before, err := d.snapshot.Abbreviate(c.OldID, digits)
+	before, err := abbreviate(c.OldID)
 	if err != nil {
 		return nil, err
 	}
-	after, err := d.snapshot.Abbreviate(c.NewID, digits)
+	after, err := abbreviate(c.NewID)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,11 @@ import "github.com/repomcp/repomcp/internal/git/history"
 const (
 	// writerMemory is what the writers of a patch hold, whatever is in it.
 	writerMemory = 1 << 20
-	// stepBytes and fileBytes are what a step of a plan and a file of a comparison take, the latter
-	// beside its paths.
-	stepBytes = 48
-	fileBytes = 320
+	// stepBytes, lengthBytes and fileBytes are what a step of a plan, the length of an id and a file of
+	// a comparison take, the last beside its paths.
+	stepBytes   = 48
+	lengthBytes = 64
+	fileBytes   = 320
 	// lineBytes is what the comparison of a line takes.
 	lineBytes = 90
 	// copies are how many copies of a content there are while it is read from a pack, or while the

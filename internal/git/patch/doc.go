@@ -18,8 +18,8 @@
 // # Limits
 //
 // The files of one commit are in memory: at most [history.DefaultMaxFiles] ([history.ErrTooMany] is
-// found before the first byte). A comparison holds two files. Any number of commits and bytes is
-// streamed.
+// found before the first byte), as are more than 100,000 mails. A comparison holds two files.
+// Any number of bytes is streamed.
 //
 // # Decisions
 //

@@ -125,6 +125,16 @@ func (o *oracle) commits(revision string, most int) {
 	}
 }
 
+// related reports whether two commits have a merge base.
+func (o *oracle) related(a, b string) bool {
+	o.t.Helper()
+	bases, err := history.MergeBases(o.t.Context(), o.snapshot, o.facts, o.id(a), o.id(b))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return len(bases) > 0
+}
+
 func (o *oracle) need(least map[string]int) {
 	o.t.Helper()
 	o.t.Log(o.compared)
@@ -198,8 +208,27 @@ func TestNastyPatchesAreGits(t *testing.T) {
 				base, head := pick(g, g.commits), pick(g, g.commits)
 				o.mails(base, head)
 				o.diff(base, patch.Two, head)
+				if o.related(base, head) {
+					o.diff(base, patch.Three, head)
+				}
 			}
 			o.need(map[string]int{"commit": 80, "mail": 50, "mails": 25, "diff": 25})
 		})
 	}
+}
+
+// TestShallowPatchesAreGits has commits whose parents are not there.
+func TestShallowPatchesAreGits(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
+	g := generate(t, 1000, 60)
+	dir := filepath.Join(t.TempDir(), "shallow.git")
+	run(t, g.repo.Dir, nil, nil, "clone", "-q", "--bare", "--depth=6", "file://"+g.repo.Dir, dir)
+	o := newOracle(t, gittest.Existing(t, dir))
+	o.commits("HEAD", 30)
+	list := strings.Fields(o.git("rev-list", "HEAD"))
+	for _, base := range list {
+		o.mails(base, "HEAD")
+	}
+	o.need(map[string]int{"commit": 6, "mail": 3, "mails": 6})
 }

@@ -40,6 +40,9 @@ type Plan struct {
 	steps    []history.Step
 	tag      string
 	memory   int64
+	// digits is the length of abbreviated ids, and lengths are those of ids with another one.
+	digits  int
+	lengths map[git.ID]int
 }
 
 // New examines the files that differ in the steps. A diff has one step, whose zero parent is the
@@ -48,16 +51,19 @@ type Plan struct {
 func New(
 	ctx context.Context, snapshot *git.Snapshot, facts *history.Facts, form Form, steps []history.Step,
 ) (*Plan, error) {
-	p := &Plan{snapshot: snapshot, facts: facts, form: form, steps: steps}
-	e := examination{plan: p, sum: sha256.New(), short: make(map[git.ID]string)}
-	fmt.Fprintf(e.sum, "%s\x00%s\x00%s", version, form, Signature)
+	p := &Plan{snapshot: snapshot, facts: facts, form: form, steps: steps, lengths: make(map[git.ID]int)}
+	if err := p.findDigits(); err != nil {
+		return nil, err
+	}
+	e := examination{plan: p, sum: sha256.New()}
+	_, _ = fmt.Fprintf(e.sum, "%s\x00%s\x00%s\x00%d", version, form, Signature, p.digits) // a hash cannot fail
 	for _, step := range steps {
 		if err := e.add(ctx, step); err != nil {
 			return nil, err
 		}
 	}
 	p.tag = hex.EncodeToString(e.sum.Sum(nil)[:tagBytes])
-	p.memory = writerMemory + int64(len(steps))*stepBytes + e.most
+	p.memory = writerMemory + int64(len(steps))*stepBytes + int64(len(p.lengths))*lengthBytes + e.most
 	return p, nil
 }
 
@@ -73,30 +79,10 @@ type examination struct {
 	sum  hash.Hash
 	most int64 // memory of the most expensive step
 	cost cost  // of the present step
-	// short are abbreviated ids: what one step makes is often what the next one changes.
-	short map[git.ID]string
-}
-
-// maxShort bounds the abbreviations that are remembered, to less than 2 MiB.
-const maxShort = 1 << 14
-
-func (e *examination) abbreviate(id git.ID) (string, error) {
-	if short, known := e.short[id]; known {
-		return short, nil
-	}
-	short, err := e.plan.snapshot.Abbreviate(id, automatic)
-	if err != nil {
-		return "", err
-	}
-	if len(e.short) == maxShort {
-		clear(e.short)
-	}
-	e.short[id] = short
-	return short, nil
 }
 
 func (e *examination) add(ctx context.Context, step history.Step) error {
-	_, _ = e.sum.Write(step.Commit[:]) // a hash cannot fail
+	_, _ = e.sum.Write(step.Commit[:])
 	_, _ = e.sum.Write(step.Parent[:])
 	e.cost = cost{}
 	if e.plan.form == Mails {
@@ -118,12 +104,13 @@ func (e *examination) file(c history.FileChange) (err error) {
 		mode git.Mode
 		id   git.ID
 	}{{c.OldMode, c.OldID}, {c.NewMode, c.NewID}} {
-		short, err := e.abbreviate(side.id)
-		if err != nil {
+		if side.mode == 0 {
+			continue
+		}
+		if err := e.abbreviate(side.id); err != nil {
 			return err
 		}
-		_, _ = e.sum.Write([]byte(short))
-		if side.mode == 0 || side.mode.IsGitlink() {
+		if side.mode.IsGitlink() {
 			continue
 		}
 		if sizes[i], err = e.plan.snapshot.Size(side.id); err != nil {
@@ -131,6 +118,34 @@ func (e *examination) file(c history.FileChange) (err error) {
 		}
 	}
 	return e.cost.add(c, sizes[0], sizes[1])
+}
+
+// abbreviate finds the length of an id that is written. It is part of the tag.
+func (e *examination) abbreviate(id git.ID) error {
+	short, err := e.plan.snapshot.Abbreviate(id, automatic)
+	if err != nil {
+		return err
+	}
+	if len(short) != e.plan.digits {
+		_, _ = fmt.Fprintf(e.sum, "%s %d", id, len(short))
+		e.plan.lengths[id] = len(short)
+	}
+	return nil
+}
+
+// findDigits finds the length of most abbreviated ids.
+func (p *Plan) findDigits() error {
+	short, err := p.snapshot.Abbreviate(git.ID{}, automatic)
+	p.digits = len(short)
+	return err
+}
+
+// abbreviate returns what was found beforehand: a fetch while the patch is written changes nothing.
+func (p *Plan) abbreviate(id git.ID) (string, error) {
+	if length, other := p.lengths[id]; other {
+		return id.String()[:length], nil
+	}
+	return id.String()[:p.digits], nil
 }
 
 // missing turns "not found" into damage: another object names this one.

@@ -18,6 +18,10 @@ const (
 	Three Dots = "..." // from the merge base
 )
 
+// maxCommits bounds the mails of a range: their files are found beforehand, at some 4,000 commits a
+// second.
+const maxCommits = 100_000
+
 // ErrMerge means that a merge has no patch in the form of a mail.
 var ErrMerge = fmt.Errorf("the commit is a merge, of which git format-patch makes no patch: %w", git.ErrNotFound)
 
@@ -37,13 +41,18 @@ func Commit(
 }
 
 // Range returns the steps between two commits: one for a diff, and one for each commit that is no
-// merge for mails. The error is [ErrUnrelated] if a diff needs a merge base and there is none.
+// merge for mails. The error is [ErrUnrelated] if a diff needs a merge base and there is none, and
+// [history.ErrTooMany] for too many mails.
 func Range(
 	ctx context.Context, snapshot *git.Snapshot, facts *history.Facts, form Form, base git.ID, dots Dots, head git.ID,
 ) ([]history.Step, error) {
 	switch {
 	case form == Mails:
-		return history.Steps(ctx, snapshot, facts, base, head)
+		steps, err := history.Steps(ctx, snapshot, facts, base, head)
+		if err == nil && len(steps) > maxCommits {
+			err = history.ErrTooMany
+		}
+		return steps, err
 	case dots == Two:
 		return []history.Step{{Commit: head, Parent: base}}, nil
 	}

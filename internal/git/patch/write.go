@@ -22,7 +22,7 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	out := &writer{
 		Plan: p, out: bufio.NewWriterSize(w, bufferBytes),
 		differ: history.NewDiffer(p.snapshot, history.PatchOptions{
-			Context: history.DefaultContext, Binary: p.form == Mails,
+			Context: history.DefaultContext, Binary: p.form == Mails, Abbreviate: p.abbreviate,
 		}),
 	}
 	for i := range p.steps {

@@ -27,7 +27,8 @@ const mimeHeader = "MIME-Version: 1.0\nContent-Type: text/plain; charset=" + cha
 
 // Mail appends the commit as the mail that git format-patch makes of it, up to the line before the
 // changes: the first line of mailbox formats, the header, and the message (git-format-patch(1),
-// "DISCUSSION"). It is number of total mails; the subject of the only one has no number.
+// "DISCUSSION"). It is number of total mails; the subject of the only one has no number. No mailmap
+// applies to its author.
 //
 // At a date before 1970, where git fails, the mail has 1970.
 func (t *Text) Mail(number, total int) {
