@@ -14,7 +14,7 @@ var (
 	distanceExtra = []int{
 		0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13,
 	}
-	lengthBase   = bases(minMatch, lengthExtra)
+	lengthBase   = append(bases(minMatch, lengthExtra[:len(lengthExtra)-1]), maxMatch)
 	distanceBase = bases(1, distanceExtra)
 	lengthCodes  = codesOfLengths()
 )
@@ -30,7 +30,6 @@ func bases(first int, extra []int) []int {
 }
 
 func codesOfLengths() (codes [maxMatch + 1]int) {
-	lengthBase[len(lengthBase)-1] = maxMatch
 	for i, base := range lengthBase {
 		for length := base; length < min(base+1<<lengthExtra[i], maxMatch+1); length++ {
 			codes[length] = endOfBlock + 1 + i
