@@ -81,7 +81,7 @@ var arrows = map[string][]string{
 	"internal/tools": {
 		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git",
 		"internal/git/definitions", "internal/git/diff", "internal/git/history", "internal/git/lfs",
-		"internal/git/mailmap", "internal/git/quoting",
+		"internal/git/mailmap", "internal/git/patch", "internal/git/quoting",
 		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
 		"internal/search", "internal/search/pattern", "internal/tools/arguments", "internal/tools/cursor",
 		"internal/tools/dates", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
@@ -96,7 +96,7 @@ var arrows = map[string][]string{
 
 	"internal/mcp": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/git", "internal/git/newest",
-		"internal/links", "internal/mcp/attachments", "internal/mcp/binary", "internal/repos",
+		"internal/git/patch", "internal/links", "internal/mcp/attachments", "internal/mcp/binary", "internal/repos",
 		"internal/resources", "internal/watch",
 	},
 	"internal/mcp/attachments": {"internal/mcp/binary", "internal/resources"},
@@ -113,7 +113,8 @@ var arrows = map[string][]string{
 
 	"internal/resources": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru",
-		"internal/base/span", "internal/cache", "internal/git", "internal/links", "internal/repos",
+		"internal/base/span", "internal/cache", "internal/git", "internal/git/history", "internal/git/patch",
+		"internal/links", "internal/repos",
 	},
 	"internal/resources/uploadpack": {
 		"internal/access/limits", "internal/base/processes", "internal/git", "internal/repos",
@@ -190,13 +191,15 @@ var arrows = map[string][]string{
 		"internal/base/lru", "internal/base/panics", "internal/git/charset", "internal/git/commitgraph",
 		"internal/git/gitconfig", "internal/git/message", "internal/git/objects", "internal/git/objects/files",
 	},
+	"internal/git/binarypatch": {"internal/git/deflate"},
 	"internal/git/charset":     {"internal/git/message"},
 	"internal/git/commitgraph": {},
 	"internal/git/definitions": {},
+	"internal/git/deflate":     {},
 	"internal/git/diff":        {},
 	"internal/git/gitconfig":   {},
 	"internal/git/history": {
-		"internal/base/lru", "internal/git", "internal/git/charset", "internal/git/commitgraph",
+		"internal/base/lru", "internal/git", "internal/git/binarypatch", "internal/git/charset", "internal/git/commitgraph",
 		"internal/git/diff", "internal/git/mailmap", "internal/git/message", "internal/git/newest",
 		"internal/git/quoting",
 	},
@@ -219,6 +222,9 @@ var arrows = map[string][]string{
 		"internal/git/objects/files", "internal/git/objects/object",
 	},
 	"internal/git/objects/packtest": {"internal/git/objects/object", "internal/gittest"},
+	"internal/git/patch": {
+		"internal/git", "internal/git/history", "internal/git/pretty", "internal/git/quoting",
+	},
 	"internal/git/pretty": {
 		"internal/git", "internal/git/charset", "internal/git/mailmap", "internal/git/message",
 		"internal/git/newest", "internal/git/wildmatch",

@@ -7,6 +7,8 @@ import (
 	"math"
 
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/git/patch"
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
@@ -146,10 +148,27 @@ func statLine(file history.FileChange, stat history.FileStat) string {
 	}
 }
 
-// pointFiles points to an archive of the changed files, because patches and statistics have no
-// download.
+// pointFiles points to an archive of the changed files, because statistics have no download.
 func (c *changes) pointFiles(ctx context.Context) {
 	c.pointArchive(ctx, c.result, c.name(), c.commit, c.base, "All files that differ, whole, are in the archive %s.")
+}
+
+// pointPatch points to the patch of all files, which has git's number of context lines. A patch of
+// some files has no download.
+func (c *changes) pointPatch(ctx context.Context) {
+	if len(c.paths) > 0 {
+		c.pointFiles(ctx)
+		return
+	}
+	whole := resources.Resource{
+		Repository: c.name(), Kind: resources.Commit, Revision: c.commit, Patch: resources.Patch{Form: patch.Diff},
+	}
+	if c.base != "" {
+		whole.Kind, whole.Patch.Base, whole.Patch.Dots = resources.Compare, c.base, patch.Two
+	}
+	if h, err := c.Resources.Locate(ctx, whole); err == nil {
+		c.noteDownload(h, "The whole patch is %s.", h.URI)
+	}
 }
 
 // patch shows a page of lines of the patch of all files.
@@ -199,7 +218,7 @@ func (c *changes) patch(ctx context.Context) error {
 		c.note("Lines %d to %d of the patch, its last.", x.First, x.Last)
 	}
 	if err != nil {
-		c.pointFiles(ctx)
+		c.pointPatch(ctx)
 	}
 	return nil
 }

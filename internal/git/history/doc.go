@@ -10,7 +10,10 @@
 //
 // [CompareCommits] and [CompareWithParent] list the files that differ: added, deleted, modified,
 // renamed, copied, or of another type. A [Differ] then reads the contents, one file at a time, and
-// counts the changed lines ([Differ.Stat]) or shows them ([Differ.Patch]).
+// counts the changed lines ([Differ.Stat]) or shows them ([Differ.Patch]). [VisitChanges] finds the
+// same files, except for renames, without a list.
+//
+// [Steps] lists the commits of a range of which git format-patch makes patches.
 //
 // [MergeBase] is the start of `git diff A...B`: compare it with B. [AheadBehind] counts the commits
 // on either side.
