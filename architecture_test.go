@@ -191,11 +191,10 @@ var arrows = map[string][]string{
 		"internal/base/lru", "internal/base/panics", "internal/git/charset", "internal/git/commitgraph",
 		"internal/git/gitconfig", "internal/git/message", "internal/git/objects", "internal/git/objects/files",
 	},
-	"internal/git/binarypatch": {"internal/git/deflate"},
+	"internal/git/binarypatch": {},
 	"internal/git/charset":     {"internal/git/message"},
 	"internal/git/commitgraph": {},
 	"internal/git/definitions": {},
-	"internal/git/deflate":     {},
 	"internal/git/diff":        {},
 	"internal/git/gitconfig":   {},
 	"internal/git/history": {
@@ -223,7 +222,7 @@ var arrows = map[string][]string{
 	},
 	"internal/git/objects/packtest": {"internal/git/objects/object", "internal/gittest"},
 	"internal/git/patch": {
-		"internal/git", "internal/git/history", "internal/git/pretty", "internal/git/quoting",
+		"internal/git", "internal/git/binarypatch", "internal/git/history", "internal/git/pretty", "internal/git/quoting",
 	},
 	"internal/git/pretty": {
 		"internal/git", "internal/git/charset", "internal/git/mailmap", "internal/git/message",
@@ -310,7 +309,7 @@ var fences = map[string][]string{
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
 	"github.com/go-git":           {"client/internal/dotgit", "internal/git", "internal/archive/checkout", "internal/httpx", "bench"},
 	"github.com/klauspost": {"client/internal/dotgit", "client/unpack", "internal/archive/compress/gzip",
-		"internal/archive/compress/zstd"},
+		"internal/archive/compress/zstd", "internal/git/binarypatch"},
 	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
 	"github.com/kljensen":       {"internal/search/rank"},
 	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},

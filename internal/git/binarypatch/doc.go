@@ -1,20 +1,20 @@
-// Package binarypatch writes the change of a binary file as git does with --binary, and in every
-// patch of git format-patch: as a form that git apply takes, in both directions.
+// Package binarypatch writes the change of a binary file in the form of git diff --binary, which git apply takes in both
+// directions.
 //
-//	err := binarypatch.Write(ctx, w, before, after) // "GIT binary patch", …
+//	var w binarypatch.Writer
+//	err := w.Write(out, before, after) // "GIT binary patch", …
 //
 // # Promises
 //
-// The bytes are those of git: its deltas, its choice between a delta and the whole content, and the
-// compression of package deflate. They are a function of the contents.
+// git makes the same files of it as of its own patch. The bytes are not those of git: git compresses with zlib, and
+// writes a delta where that is shorter; here the contents are whole, and compressed by the library of this module. They
+// are a function of the contents, and of the library's version.
 //
 // # Limits
 //
-// Contents in memory take as much again for the search of a delta, and the delta is no longer than
-// the compressed content. A content that is not in memory is read twice, and written whole.
+// Contents are streamed. A Writer holds [Memory].
 //
 // # Sources
 //
-// git-diff(1), --binary; gitformat-pack(5), "Deltified representation"; M. Rabin, "Fingerprinting by
-// Random Polynomials" (1981). Details that these leave open follow git's observed output.
+// git-diff(1), --binary. No manual describes the lines; they follow the output of git.
 package binarypatch

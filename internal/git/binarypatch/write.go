@@ -2,121 +2,65 @@ package binarypatch
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
-	"github.com/repomcp/repomcp/internal/git/deflate"
+	"github.com/klauspost/compress/zlib"
 )
+
+// Memory is how many bytes a [Writer] holds at most.
+const Memory = 2 << 20
 
 // Content is one side of a change. A missing file has the zero Content.
 type Content struct {
 	Size int64
-	// Bytes are the content if it is in memory. Otherwise Open opens it, at each call from its
-	// beginning.
-	Bytes []byte
-	Open  func() (io.ReadCloser, error)
+	// Open opens the content at its beginning; nil means that the content is empty.
+	Open func() (io.ReadCloser, error)
 }
 
-func (c Content) inMemory() bool { return int64(len(c.Bytes)) == c.Size }
+// Writer writes binary patches. It is used by one goroutine; the zero Writer is ready.
+type Writer struct{ compressor *zlib.Writer }
 
-// Write writes the lines that begin with "GIT binary patch": the change, and the one that undoes
-// it. Errors are the context's, the writer's and those of Open.
-func Write(ctx context.Context, w io.Writer, before, after Content) error {
-	out := bufio.NewWriter(w)
-	_, _ = out.WriteString("GIT binary patch\n") // the writer keeps its first error
-	for _, change := range [][2]Content{{before, after}, {after, before}} {
-		if err := writeChange(ctx, out, change[0], change[1]); err != nil {
+// Write writes the lines that begin with "GIT binary patch": the content after the change, and the one before it, which
+// undoes it. Errors are those of out and of Open, and of what it has opened.
+func (w *Writer) Write(out io.Writer, before, after Content) error {
+	buffered := bufio.NewWriter(out)
+	_, _ = buffered.WriteString("GIT binary patch\n") // the writer keeps its first error
+	for _, content := range []Content{after, before} {
+		_, _ = fmt.Fprintf(buffered, "literal %d\n", content.Size)
+		if err := w.writeLines(buffered, content); err != nil {
 			return err
 		}
+		_ = buffered.WriteByte('\n')
 	}
-	return out.Flush()
+	return buffered.Flush()
 }
 
-// writeChange writes what makes one content of the other: a delta if that is shorter.
-func writeChange(ctx context.Context, out *bufio.Writer, from, to Content) error {
-	var whole counter
-	if err := compress(ctx, &whole, to); err != nil {
-		return err
-	}
+// writeLines writes a content as a zlib stream in lines.
+func (w *Writer) writeLines(out *bufio.Writer, c Content) (err error) {
 	lines := &lineWriter{out: out}
-	delta, err := shorterDelta(ctx, from, to, int(whole))
-	switch {
-	case err != nil:
-		return err
-	case delta != nil:
-		_, _ = fmt.Fprintf(out, "delta %d\n", delta.size)
-		_, _ = lines.Write(delta.packed)
-	default:
-		_, _ = fmt.Fprintf(out, "literal %d\n", to.Size)
-		if err := compress(ctx, lines, to); err != nil {
+	if w.compressor == nil {
+		w.compressor = zlib.NewWriter(lines)
+	} else {
+		w.compressor.Reset(lines)
+	}
+	if c.Open != nil {
+		opened, err := c.Open()
+		if err != nil {
 			return err
 		}
+		_, err = io.Copy(w.compressor, opened)
+		if err = errors.Join(err, opened.Close()); err != nil {
+			return err
+		}
+	}
+	if err := w.compressor.Close(); err != nil {
+		return err
 	}
 	lines.end()
-	return out.WriteByte('\n')
-}
-
-// packedDelta is a compressed delta, and its size before that.
-type packedDelta struct {
-	packed []byte
-	size   int
-}
-
-// shorterDelta returns the delta, or nil if it is not shorter than most bytes when compressed.
-func shorterDelta(ctx context.Context, from, to Content, most int) (*packedDelta, error) {
-	if from.Size == 0 || to.Size == 0 || !from.inMemory() || !to.inMemory() {
-		return nil, nil
-	}
-	delta, ok, err := makeDelta(ctx, from.Bytes, to.Bytes, most)
-	if !ok || err != nil {
-		return nil, err
-	}
-	var packed bytes.Buffer
-	if err := deflate.Compress(&packed, bytes.NewReader(delta)); err != nil {
-		return nil, err
-	}
-	if packed.Len() >= most {
-		return nil, nil
-	}
-	return &packedDelta{packed.Bytes(), len(delta)}, nil
-}
-
-// compress writes a content as a zlib stream.
-func compress(ctx context.Context, w io.Writer, c Content) (err error) {
-	if c.inMemory() {
-		return deflate.Compress(w, &reader{ctx, bytes.NewReader(c.Bytes)})
-	}
-	opened, err := c.Open()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	return deflate.Compress(w, &reader{ctx, opened})
-}
-
-// reader ends when its context does.
-type reader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r *reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
-}
-
-// counter counts the bytes that are written.
-type counter int
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
+	return nil
 }
 
 const (

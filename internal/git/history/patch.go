@@ -35,8 +35,8 @@ type PatchOptions struct {
 	MaxBytes int64
 	// Abbreviate abbreviates an id; nil means git's default.
 	Abbreviate func(git.ID) (string, error)
-	// Binary shows the contents of binary files, as git diff --binary does. Those above MaxBytes
-	// are shown whole, and not as a difference.
+	// Binary shows the contents of binary files, as git diff --binary does, but always whole: see
+	// package binarypatch.
 	Binary bool
 }
 
@@ -59,6 +59,7 @@ type Differ struct {
 	snapshot *git.Snapshot
 	options  PatchOptions
 	old, new []byte // scratch
+	binary   binarypatch.Writer
 }
 
 // NewDiffer returns a Differ. The snapshot must stay open.
@@ -237,35 +238,26 @@ func (d *Differ) write(
 }
 
 func (d *Differ) writeBinary(ctx context.Context, out io.Writer, c FileChange) error {
-	before, err := d.binaryContent(ctx, c.OldMode, c.OldID, &d.old)
+	before, err := d.binaryContent(ctx, c.OldMode, c.OldID)
 	if err != nil {
 		return err
 	}
-	after, err := d.binaryContent(ctx, c.NewMode, c.NewID, &d.new)
+	after, err := d.binaryContent(ctx, c.NewMode, c.NewID)
 	if err != nil {
 		return err
 	}
-	return binarypatch.Write(ctx, out, before, after)
+	return d.binary.Write(out, before, after)
 }
 
-// binaryContent reads one side of a change into buf, unless it is too large.
-func (d *Differ) binaryContent(
-	ctx context.Context, mode git.Mode, id git.ID, buf *[]byte,
-) (c binarypatch.Content, err error) {
+// binaryContent returns one side of a change, which is read while it is written. A missing file is empty.
+func (d *Differ) binaryContent(ctx context.Context, mode git.Mode, id git.ID) (c binarypatch.Content, err error) {
 	if mode == 0 {
 		return c, nil
 	}
-	if c.Size, err = d.snapshot.Size(id); err != nil {
-		return c, damageIfMissing(id, err)
+	c.Size, err = d.snapshot.Size(id)
+	c.Open = func() (io.ReadCloser, error) {
+		blob, err := d.snapshot.Blob(ctx, id)
+		return blob, damageIfMissing(id, err)
 	}
-	if c.Size > d.options.MaxBytes {
-		c.Open = func() (io.ReadCloser, error) {
-			blob, err := d.snapshot.Blob(ctx, id)
-			return blob, damageIfMissing(id, err)
-		}
-		return c, nil
-	}
-	*buf, err = d.snapshot.ReadBlob(id, d.options.MaxBytes, (*buf)[:0])
-	c.Bytes = *buf
 	return c, damageIfMissing(id, err)
 }

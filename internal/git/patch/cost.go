@@ -1,10 +1,13 @@
 package patch
 
-import "github.com/repomcp/repomcp/internal/git/history"
+import (
+	"github.com/repomcp/repomcp/internal/git/binarypatch"
+	"github.com/repomcp/repomcp/internal/git/history"
+)
 
 const (
 	// writerMemory is what the writers of a patch hold, whatever is in it.
-	writerMemory = 1 << 20
+	writerMemory = 1<<20 + binarypatch.Memory
 	// stepBytes, lengthBytes and fileBytes are what a step of a plan, the length of an id and a file of
 	// a comparison take, the last beside its paths.
 	stepBytes   = 48
@@ -53,8 +56,8 @@ func (c *cost) add(change history.FileChange, before, after int64) error {
 	return nil
 }
 
-// comparisonOf returns the memory for one side of a comparison. A line may be one byte. The search of
-// a delta between binary files, and reading a file from a pack, take less.
+// comparisonOf returns the memory for one side of a comparison. A line may be one byte. Reading a file from a pack
+// takes less.
 func comparisonOf(size int64) int64 {
 	if size > history.DefaultMaxPatchBytes {
 		return 0 // it is not read at once

@@ -10,7 +10,8 @@
 // # Promises
 //
 // The bytes are those of git 2.39 with its default settings and without attributes, as package
-// history has them; the last line of a mail is [Signature] in place of git's version.
+// history has them, but for two places: the last line of a mail is [Signature] instead of git's version, and
+// package binarypatch writes the payload of binary files.
 //
 // The bytes are a function of the commits and the lengths of abbreviated ids. Those depend on the
 // other objects of the repository, so a fetch can change them; the tag is another one then.
