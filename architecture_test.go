@@ -121,14 +121,13 @@ var arrows = map[string][]string{
 	},
 
 	"internal/search": {
-		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff",
-		"internal/git/wildmatch", "internal/repos", "internal/search/definition", "internal/search/language",
+		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/definitions",
+		"internal/git/diff", "internal/git/wildmatch", "internal/repos", "internal/search/language",
 		"internal/search/pattern", "internal/search/rank",
 	},
-	"internal/search/definition": {"internal/search/language"},
-	"internal/search/language":   {},
-	"internal/search/pattern":    {},
-	"internal/search/rank":       {"internal/search/pattern"},
+	"internal/search/language": {},
+	"internal/search/pattern":  {},
+	"internal/search/rank":     {"internal/search/pattern"},
 
 	"internal/archive": {
 		"internal/access", "internal/archive/attributes", "internal/archive/checkout", "internal/archive/compress/gzip",

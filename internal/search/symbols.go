@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/search/definition"
+	"github.com/repomcp/repomcp/internal/git/definitions"
+	"github.com/repomcp/repomcp/internal/search/language"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
@@ -27,18 +28,21 @@ type lineFilter func(number int, line []byte) bool
 
 // filter returns the filter for the lines of a file that define one of the names. It reports false if there are no
 // patterns for definitions in the language.
-func (s *symbols) filter(finder *definition.Finder, content []byte) (lineFilter, bool) {
+func (s *symbols) filter(namer *definitions.Namer, content []byte) (lineFilter, bool) {
 	if s == nil {
 		return nil, true
 	}
-	if finder == nil {
+	if namer == nil {
 		return nil, false
 	}
-	defined := finder.Definitions(content)
+	defined := namer.Names(content)
 	return func(number int, line []byte) bool {
 		return slices.ContainsFunc(defined(number, line), s.has)
 	}, true
 }
+
+// namerOf returns the namer of the language that a file's name tells, or nil.
+func namerOf(path string) *definitions.Namer { return definitions.NamerOf(language.Of(path)...) }
 
 func (s *symbols) has(name string) bool {
 	return slices.ContainsFunc(s.names, func(wanted string) bool {

@@ -1,11 +1,14 @@
 // Package definitions finds the lines of a source file that define something: functions, types,
-// sections. It knows the languages that git has patterns for, and tells which those are.
+// sections. A [Language] finds definitions with their extent, in the languages that git has patterns for. A [Namer]
+// finds the names that single lines define, in more languages, and needs no other line: this is what a search takes.
 //
 // # Order of use
 //
-//	language, ok := definitions.LanguageOf("src/strbuf.c") // false: there is no pattern
-//	list := language.Find(content)                         // in order of their lines
+//	language, ok := definitions.LanguageOf("src/strbuf.c", content) // false: there is no pattern
+//	list, err := language.Find(content)                             // in order of their lines
 //	some := definitions.Named(list, "strbuf_add")
+//
+//	start, end, ok := definitions.NamerOf("Python").Name(line) // the place of the name that the line defines
 //
 // # Promises
 //
@@ -17,6 +20,10 @@
 // form of the text: the end by indentation and closing brackets, and the comment before a
 // definition by the marks of comments. They can be wrong for unusual layouts, and a definition ends
 // before the next one that it does not contain.
+//
+// A Namer has patterns for each language (patterns.go). They take what is written as the language's users write it: a
+// definition that begins in the middle of a line or has its name on another line than its keyword is missed, and a
+// line of a comment or a string that looks like a definition counts as one.
 //
 // # Limits
 //

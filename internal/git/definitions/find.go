@@ -41,7 +41,7 @@ func (l *Language) Find(text []byte) ([]Definition, error) {
 		return nil, ErrTooLarge
 	}
 	if l.Name == "golang" {
-		if found, ok := parseGo(text); ok {
+		if found, ok := parseGo(text, nil); ok {
 			return found, nil
 		}
 	}

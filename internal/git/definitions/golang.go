@@ -8,15 +8,16 @@ import (
 )
 
 // parseGo returns the definitions of a file of Go: its functions, methods, types, constants and
-// variables. ok is false if the file cannot be parsed.
-func parseGo(text []byte) (found []Definition, ok bool) {
+// variables. ok is false if the file cannot be parsed. A map that is not nil gets the names by the lines that they are
+// in, which may be below those of their definitions.
+func parseGo(text []byte, names map[int][]string) (found []Definition, ok bool) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, false
 	}
 	lines := strings.Split(string(text), "\n")
-	g := goFile{files: files, lines: lines}
+	g := goFile{files: files, lines: lines, names: names}
 	for _, declared := range file.Decls {
 		switch d := declared.(type) {
 		case *ast.FuncDecl:
@@ -32,6 +33,7 @@ type goFile struct {
 	files *token.FileSet
 	lines []string
 	found []Definition
+	names map[int][]string // nil if they are not wanted
 }
 
 // group adds the types, constants and variables of a declaration. The specifications in brackets
@@ -78,6 +80,9 @@ func (g *goFile) add(node ast.Node, doc *ast.CommentGroup, depth int, names ...*
 	d.Text = strings.TrimSpace(g.lines[d.Line-1])
 	for _, name := range names {
 		d.names = append(d.names, name.Name)
+		if at := line(name.Pos()); g.names != nil {
+			g.names[at] = append(g.names[at], name.Name)
+		}
 	}
 	g.found = append(g.found, d)
 }

@@ -1,4 +1,4 @@
-package definition
+package definitions
 
 // Parts of patterns.
 const (
