@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
@@ -71,17 +72,20 @@ type shownFile struct {
 // showFiles shows several files in one result. A file that cannot be shown is told in its place.
 func (v *visit) showFiles(ctx context.Context, a fileArguments) error {
 	shown := make([]shownFile, len(a.files))
-	readable := false
+	var reads []resources.Read
 	for i, request := range a.files {
 		var err error
 		if shown[i], err = v.openShown(ctx, a, request); err != nil {
 			return err
 		}
-		readable = readable || shown[i].problem == ""
+		if s := &shown[i]; s.problem == "" {
+			reads = append(reads, resources.Read{Repository: v.name(), Commit: s.at.ID.String(), Path: s.entry.path})
+		}
 	}
-	if !readable {
+	if len(reads) == 0 {
 		return say("None of the files can be shown. %s", shown[0].problem)
 	}
+	resources.AccountOf(ctx).Read(reads)
 	room := maxListedBytes
 	for i := range shown {
 		room -= len(shown[i].header()) + len(cutHere("Go on with path and start_line=1000000"))

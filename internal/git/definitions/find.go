@@ -37,7 +37,7 @@ type Definition struct {
 
 // Find returns the definitions of a text in the order of their lines. Errors are [ErrTooLarge].
 func (l *Language) Find(text []byte) ([]Definition, error) {
-	if len(text) > MaxBytes || bytes.Count(text, []byte("\n")) > MaxLines {
+	if isTooLarge(text) {
 		return nil, ErrTooLarge
 	}
 	if l.Name == "golang" {
@@ -57,6 +57,10 @@ func (l *Language) Find(text []byte) ([]Definition, error) {
 	s.findStarts(found)
 	s.findEnds(found, l.Name == "markdown", slices.Contains(preprocessed, l.Name))
 	return found, nil
+}
+
+func isTooLarge(text []byte) bool {
+	return len(text) > MaxBytes || bytes.Count(text, []byte("\n")) > MaxLines
 }
 
 // preprocessed are the languages in which instructions that begin with "#" may stand anywhere.

@@ -2,9 +2,7 @@ package definitions
 
 import (
 	"bytes"
-	"maps"
 	"regexp"
-	"slices"
 	"sync"
 )
 
@@ -47,9 +45,6 @@ func NamerOf(languages ...string) *Namer {
 	return nil
 }
 
-// NamedLanguages returns the languages for which there are namers, by their names in github-linguist.
-func NamedLanguages() []string { return slices.Sorted(maps.Keys(namers())) }
-
 // Language returns the name of the namer's language, "" for nil.
 func (n *Namer) Language() string {
 	if n == nil {
@@ -74,9 +69,10 @@ func (n *Namer) Name(line []byte) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// Names returns a function that returns the names that a line of a text defines. Numbers of lines begin at 1.
+// Names returns a function that returns the names that a line of a text defines. Numbers of lines begin at 1. Files of Go
+// are parsed up to [MaxBytes] and [MaxLines]; larger ones are looked at line by line.
 func (n *Namer) Names(text []byte) func(number int, line []byte) []string {
-	if n.Language() == "Go" && len(text) <= MaxBytes {
+	if n.Language() == "Go" && !isTooLarge(text) {
 		defined := make(map[int][]string)
 		if _, ok := parseGo(text, defined); ok {
 			return func(number int, _ []byte) []string { return defined[number] }
