@@ -61,6 +61,13 @@ func (r *fileRequest) read(element any) error {
 	return r.lines.check()
 }
 
+// isPinned implements target. Each of several files may have a ref of its own.
+func (a fileArguments) isPinned() bool {
+	return a.revision.isPinned() && !slices.ContainsFunc(a.files, func(f fileRequest) bool {
+		return f.ref != "" && !revision{ref: f.ref}.isPinned()
+	})
+}
+
 // shownFile is a file of a result that has several.
 type shownFile struct {
 	file

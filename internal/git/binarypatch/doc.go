@@ -1,5 +1,5 @@
-// Package binarypatch writes the change of a binary file in the form of git diff --binary, which git apply takes in both
-// directions.
+// Package binarypatch writes the change of a binary file in the form of git diff --binary, which git
+// apply takes in both directions.
 //
 //	var w binarypatch.Writer
 //	err := w.Write(out, before, after) // "GIT binary patch", …

@@ -69,8 +69,8 @@ func (n *Namer) Name(line []byte) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// Names returns a function that returns the names that a line of a text defines. Numbers of lines begin at 1. Files of Go
-// are parsed up to [MaxBytes] and [MaxLines]; larger ones are looked at line by line.
+// Names returns a function that returns the names that a line of a text defines. Numbers of lines begin
+// at 1. Files of Go are parsed up to [MaxBytes] and [MaxLines]; larger ones are looked at line by line.
 func (n *Namer) Names(text []byte) func(number int, line []byte) []string {
 	if n.Language() == "Go" && !isTooLarge(text) {
 		defined := make(map[int][]string)

@@ -95,8 +95,9 @@ func TestGitTakesBinaryPatches(t *testing.T) {
 	}
 }
 
-// TestBytesOfBinaryPatchesAreKept has a compressed payload, whose bytes depend on the library. Where it fails after
-// an update of the library, the constant version of plan.go has to change, so that no download is resumed with other bytes.
+// TestBytesOfBinaryPatchesAreKept has a compressed payload, whose bytes depend on the library. If it fails after an
+// update of the library, the constant version of plan.go has to change, so that no download is resumed with other
+// bytes.
 func TestBytesOfBinaryPatchesAreKept(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
