@@ -215,6 +215,8 @@ func TestAuditLog(t *testing.T) {
 	a.expect("an unknown option", auditLine{Outcome: "refused", Principal: alice, Action: "GET", Asked: "path=dir&password=-"})
 	a.get("/archive/open/one/main.tar", a.token)
 	a.expect("an archive", with(func(l *auditLine) { l.Action, l.Asked = "GET", "main.tar" }))
+	a.get("/commit/open/one/main.patch", a.token)
+	a.expect("a patch", with(func(l *auditLine) { l.Action, l.Asked = "GET", "main.patch" }))
 
 	a.call("tools/call", "get_file_contents", map[string]any{"name": "get_file_contents",
 		"arguments": map[string]any{"owner": "open", "repo": "one", "path": "dir/file"}})
