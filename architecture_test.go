@@ -79,20 +79,24 @@ var arrows = map[string][]string{
 	"internal/httpx/conns": {},
 
 	"internal/tools": {
-		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git", "internal/git/diff",
-		"internal/git/history", "internal/git/lfs", "internal/git/mailmap", "internal/git/quoting",
+		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git",
+		"internal/git/definitions", "internal/git/diff", "internal/git/history", "internal/git/lfs",
+		"internal/git/mailmap", "internal/git/patch", "internal/git/quoting",
 		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
-		"internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob",
-		"internal/tools/spelling",
+		"internal/search", "internal/search/pattern", "internal/tools/arguments", "internal/tools/cursor",
+		"internal/tools/dates", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
 	},
-	"internal/tools/excerpt":  {"internal/git/diff"},
-	"internal/tools/glob":     {"internal/git/wildmatch"},
-	"internal/tools/prompts":  {},
-	"internal/tools/spelling": {},
+	"internal/tools/arguments": {"internal/git/quoting", "internal/tools/spelling"},
+	"internal/tools/cursor":    {"internal/git"},
+	"internal/tools/dates":     {},
+	"internal/tools/excerpt":   {"internal/git/diff"},
+	"internal/tools/glob":      {"internal/git/wildmatch"},
+	"internal/tools/prompts":   {},
+	"internal/tools/spelling":  {"internal/git/quoting"},
 
 	"internal/mcp": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/git", "internal/git/newest",
-		"internal/links", "internal/mcp/attachments", "internal/mcp/binary", "internal/repos",
+		"internal/git/patch", "internal/links", "internal/mcp/attachments", "internal/mcp/binary", "internal/repos",
 		"internal/resources", "internal/watch",
 	},
 	"internal/mcp/attachments": {"internal/mcp/binary", "internal/resources"},
@@ -109,18 +113,21 @@ var arrows = map[string][]string{
 
 	"internal/resources": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru",
-		"internal/base/span", "internal/cache", "internal/git", "internal/links", "internal/repos",
+		"internal/base/span", "internal/cache", "internal/git", "internal/git/history", "internal/git/patch",
+		"internal/links", "internal/repos",
 	},
 	"internal/resources/uploadpack": {
 		"internal/access/limits", "internal/base/processes", "internal/git", "internal/repos",
 	},
 
 	"internal/search": {
-		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff",
-		"internal/git/wildmatch", "internal/repos", "internal/search/language", "internal/search/pattern",
+		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/definitions",
+		"internal/git/diff", "internal/git/wildmatch", "internal/repos", "internal/search/language",
+		"internal/search/pattern", "internal/search/rank",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
+	"internal/search/rank":     {"internal/search/pattern"},
 
 	"internal/archive": {
 		"internal/access", "internal/archive/attributes", "internal/archive/checkout", "internal/archive/compress/gzip",
@@ -183,12 +190,14 @@ var arrows = map[string][]string{
 		"internal/base/lru", "internal/base/panics", "internal/git/charset", "internal/git/commitgraph",
 		"internal/git/gitconfig", "internal/git/message", "internal/git/objects", "internal/git/objects/files",
 	},
+	"internal/git/binarypatch": {},
 	"internal/git/charset":     {"internal/git/message"},
 	"internal/git/commitgraph": {},
+	"internal/git/definitions": {},
 	"internal/git/diff":        {},
 	"internal/git/gitconfig":   {},
 	"internal/git/history": {
-		"internal/base/lru", "internal/git", "internal/git/charset", "internal/git/commitgraph",
+		"internal/base/lru", "internal/git", "internal/git/binarypatch", "internal/git/charset", "internal/git/commitgraph",
 		"internal/git/diff", "internal/git/mailmap", "internal/git/message", "internal/git/newest",
 		"internal/git/quoting",
 	},
@@ -211,6 +220,9 @@ var arrows = map[string][]string{
 		"internal/git/objects/files", "internal/git/objects/object",
 	},
 	"internal/git/objects/packtest": {"internal/git/objects/object", "internal/gittest"},
+	"internal/git/patch": {
+		"internal/git", "internal/git/binarypatch", "internal/git/history", "internal/git/pretty", "internal/git/quoting",
+	},
 	"internal/git/pretty": {
 		"internal/git", "internal/git/charset", "internal/git/mailmap", "internal/git/message",
 		"internal/git/newest", "internal/git/wildmatch",
@@ -296,8 +308,9 @@ var fences = map[string][]string{
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
 	"github.com/go-git":           {"client/internal/dotgit", "internal/git", "internal/archive/checkout", "internal/httpx", "bench"},
 	"github.com/klauspost": {"client/internal/dotgit", "client/unpack", "internal/archive/compress/gzip",
-		"internal/archive/compress/zstd"},
+		"internal/archive/compress/zstd", "internal/git/binarypatch"},
 	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
+	"github.com/kljensen":       {"internal/search/rank"},
 	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
 	"github.com/fsnotify":       {"internal/watch"},
 	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},

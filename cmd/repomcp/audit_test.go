@@ -173,7 +173,7 @@ func auditedServer(t *testing.T) (a *audited, head string) {
 	a = &audited{T: t, log: filepath.Join(dir, "audit.jsonl")}
 	for _, name := range []string{"open/one", "open/two", "closed/three"} {
 		repo := gittest.At(t, filepath.Join(root, name+".git"))
-		repo.Commit("main", gittest.Regular("dir/file", "a needle of "+name+"\n"))
+		repo.Commit("main", gittest.Regular("dir/file", "a needle of "+name+"\n"), gittest.Regular("more", "hay\n"))
 		if name == "open/one" {
 			head = strings.TrimSpace(repo.Git("rev-parse", "main"))
 		}
@@ -215,10 +215,15 @@ func TestAuditLog(t *testing.T) {
 	a.expect("an unknown option", auditLine{Outcome: "refused", Principal: alice, Action: "GET", Asked: "path=dir&password=-"})
 	a.get("/archive/open/one/main.tar", a.token)
 	a.expect("an archive", with(func(l *auditLine) { l.Action, l.Asked = "GET", "main.tar" }))
+	a.get("/commit/open/one/main.patch", a.token)
+	a.expect("a patch", with(func(l *auditLine) { l.Action, l.Asked = "GET", "main.patch" }))
 
 	a.call("tools/call", "get_file_contents", map[string]any{"name": "get_file_contents",
 		"arguments": map[string]any{"owner": "open", "repo": "one", "path": "dir/file"}})
 	a.expect("a tool", with(func(l *auditLine) { l.Action, l.Tool, l.Path = "tools/call", "get_file_contents", "dir/file" }))
+	a.call("tools/call", "get_file_contents", map[string]any{"name": "get_file_contents",
+		"arguments": map[string]any{"repo": "open/one", "files": []string{"more", "dir/file", "none"}}})
+	a.expect("a file of several", with(func(l *auditLine) { l.Action, l.Tool, l.Path = "tools/call", "get_file_contents", "more" }))
 	a.call("tools/call", "search_code", map[string]any{"name": "search_code", "arguments": map[string]any{"query": "needle"}})
 	a.expect("a search", with(func(l *auditLine) { l.Action, l.Tool = "tools/call", "search_code" }))
 	a.call("resources/read", "repo://open/one/contents/dir/file", map[string]any{"uri": "repo://open/one/contents/dir/file"})

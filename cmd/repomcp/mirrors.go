@@ -221,6 +221,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	contents.Catalogue, contents.Engine, contents.ArchiveLimits = m.catalogue, m.engine, f.limits
 	contents.Limits, contents.Logger = m.limits, m.logger
 	contents.CheckoutOrigin = f.checkoutOrigin
+	contents.Facts = history.NewFacts(f.historyCache / 4)
 	m.resources = resources.New(contents)
 	m.subscriptions = watch.New(watch.Options{
 		Catalogue: m.catalogue, NoEvents: f.noEvents, Total: f.maxSubscriptions, Logger: m.logger,
@@ -236,7 +237,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	offered, err := f.chooseTools(tools.Options{
 		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Limits: m.limits, Logger: m.logger,
 		Searcher: search.New(m.catalogue, m.engine.Scheduler(), search.Options{CacheBytes: f.searchCache}),
-		Facts:    history.NewFacts(f.historyCache / 4),
+		Facts:    contents.Facts,
 	})
 	if err != nil {
 		return err

@@ -112,6 +112,10 @@ func TestPinnedResultsHaveValidators(t *testing.T) {
 	if tag := s.toolValidator(t, "list_commits", map[string]any{"ref": "main"}); tag != "" {
 		t.Errorf("a branch has the validator %s, want none", tag)
 	}
+	if tag := s.toolValidator(t, "get_file_contents", map[string]any{"sha": head, "files": []any{
+		"dir/inner.txt", map[string]any{"path": "dir/inner.txt", "ref": "main"}}}); tag != "" {
+		t.Errorf("several files, one of them of a branch, have the validator %s, want none", tag)
+	}
 	before := s.toolValidator(t, "get_commit", map[string]any{"sha": head})
 	repo.Commit("main", gittest.Regular(".mailmap", "Another Name <"+strings.TrimSpace(repo.Git("log", "-1", "--format=%ae", head))+">\n"))
 	if after := s.toolValidator(t, "get_commit", map[string]any{"sha": head}); after == before {

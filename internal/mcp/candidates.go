@@ -8,6 +8,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/patch"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -30,6 +31,7 @@ func (c completions) sources() map[string]source {
 		"prefix":     prefixes,
 		"query":      c.queries,
 		"format":     fixed(archive.FormatNames()...),
+		"form":       fixed(string(patch.Diff), string(patch.Mails)),
 		"profile":    fixed(archive.Choices("profile")...),
 		"delta":      fixed(archive.Choices("delta")...),
 		"fallback":   fixed(archive.FallbackFull),
@@ -221,7 +223,7 @@ func prefixes(_ context.Context, q question) (answer, error) {
 }
 
 // qualifiers are those of search_code.
-var qualifiers = []string{"repo:", "path:", "filename:", "extension:", "language:"}
+var qualifiers = []string{"repo:", "path:", "filename:", "extension:", "language:", "symbol:"}
 
 // queries completes the last word of a search: its qualifier, or the repository after repo:.
 func (c completions) queries(_ context.Context, q question) (answer, error) {

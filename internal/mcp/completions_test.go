@@ -239,7 +239,7 @@ func TestArgumentsOfPromptsAreCompletedAndChecked(t *testing.T) {
 	}{
 		{"repo", "l", []string{"lib", "tool"}},
 		{"head", "", []string{"HEAD", "main"}},
-		{"query", "", []string{"repo:", "path:", "filename:", "extension:", "language:"}},
+		{"query", "", []string{"repo:", "path:", "filename:", "extension:", "language:", "symbol:"}},
 		{"query", "func main p", []string{"func main path:", "func main repo:"}},
 		{"query", "x -repo:to", []string{"x -repo:tool"}},
 		{"query", "\x1b[m repo:", nil},

@@ -29,7 +29,7 @@ type Facts struct {
 	// Reader is the principal whose rights counted for the repository: that of the link where a link
 	// was redeemed.
 	Reader access.Principal
-	// Reads are further commits that the reply has contents of: those that a search found.
+	// Reads are what the reply has contents of, if that is several commits or files.
 	Reads []Read
 	// Failed says that the reply is an error of MCP or of a tool, which HTTP does not show. Code is
 	// the code of the error, if it has one in the protocol.
@@ -39,8 +39,8 @@ type Facts struct {
 	Stale bool
 }
 
-// Read is a commit of which a reply has contents.
-type Read struct{ Repository, Commit string }
+// Read is a commit of which a reply has contents. Path is "" for those that a search found.
+type Read struct{ Repository, Commit, Path string }
 
 // maxStages bounds the stages of one request, which may open many resources.
 const maxStages = 32
@@ -108,7 +108,7 @@ func (a *Account) ask(ctx context.Context, repository, ref, path string) {
 // Open notes the full name of the repository that a tool reads.
 func (a *Account) Open(repository string) { a.note(func(f *Facts) { f.Repository = repository }) }
 
-// Read notes commits that the reply has contents of.
+// Read notes the commits and files that the reply has contents of.
 func (a *Account) Read(list []Read) { a.note(func(f *Facts) { f.Reads = list }) }
 
 // Find notes the commit that was found.

@@ -144,12 +144,17 @@ func describedArchive(r Resource, id, tag string) *Found {
 // archiveName is "repository-revision.format" with the last part of the repository's name, as the
 // large hosts name their archives.
 func archiveName(r Resource, id string) string {
+	return path.Base(r.Repository) + "-" + revisionName(r.Revision, id) + "." + string(r.Options.Format)
+}
+
+// revisionName is a revision as a part of a file name.
+func revisionName(revision, id string) string {
 	const shortID = 12
-	revision := strings.TrimPrefix(strings.TrimPrefix(r.Revision, "refs/heads/"), "refs/tags/")
+	revision = strings.TrimPrefix(strings.TrimPrefix(revision, "refs/heads/"), "refs/tags/")
 	if revision == "HEAD" || revision == "@" || strings.ContainsAny(revision, "~^") {
 		revision = id[:shortID]
 	}
-	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Options.Format)
+	return strings.ReplaceAll(revision, "/", "-")
 }
 
 // connectArchive gives an archive its source: the cache, or the files of the repository. An archive

@@ -130,7 +130,7 @@ func (s *Service) findResource(ctx context.Context, resource Resource) (*Found, 
 	}
 	finders := map[Kind]finder{
 		Card: s.findCard, Refs: findRefs, Ref: findRef, Contents: s.findContents, Archive: s.findArchive,
-		Signature: findSignature, Checksum: s.findChecksum,
+		Signature: findSignature, Checksum: s.findChecksum, Compare: s.findPatch, Commit: s.findPatch,
 	}
 	return s.findWith(ctx, resource, finders[resource.Kind])
 }

@@ -37,8 +37,8 @@ func StaleMeta(repository *repos.Repository) map[string]any {
 
 // isPinned reports whether a resource never changes because ids name it.
 func (r Resource) isPinned() bool {
-	return isID(r.Revision) && (r.Options.Base == "" || isID(r.Options.Base)) &&
-		(r.Kind == Contents || r.isOfArchive())
+	return isID(r.Revision) && (r.BaseRevision() == "" || isID(r.BaseRevision())) &&
+		(r.Kind == Contents || r.isOfArchive() || r.isPatch())
 }
 
 func isID(revision string) bool {

@@ -21,12 +21,14 @@ func IsAbsence(err error) bool {
 	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
 }
 
-// Identity is a string that changes whenever a file, a folder, an archive, its checksum or a
-// signature changes. It is computed without reading them.
+// Identity is a string that changes whenever a file, a folder, an archive, its checksum or
+// signature, or the commits of a patch change. It is computed without reading them.
 func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
 	switch r.Kind {
 	case Archive, Checksum:
 		return identityOfArchive(ctx, snapshot, r)
+	case Compare, Commit:
+		return commitsOf(ctx, snapshot, r.Revision, r.BaseRevision())
 	case Signature:
 		found, err := findSignature(ctx, snapshot, r)
 		if err != nil {

@@ -14,14 +14,26 @@ import (
 type outcome uint8
 
 const (
-	unknown  outcome = iota
-	none             // no line matches
-	isBinary         // not searched
-	isLarge          // not searched
-	matches          // see packedLines
-	damaged          // could not be read
-	excluded         // deselected by its content
+	unknown   outcome = iota
+	none              // no line matches
+	isBinary          // not searched
+	isLarge           // not searched
+	matches           // see finding
+	noPattern         // has the name of a symbol, in a language whose definitions are unknown
+	damaged           // could not be read
+	excluded          // deselected by its content
 )
+
+// finding is what is known about a file with matches: [*packedLines], or [*tally] if files are ranked.
+type finding interface {
+	cost() int // in bytes
+}
+
+// fileKey identifies the content of a file and how it is read.
+type fileKey struct {
+	id       git.ID
+	language string // whose definitions count; "" if none do
+}
 
 // treeAnswer is the outcome of a whole folder: the places of matches, and the counts between them.
 type treeAnswer struct {
@@ -60,7 +72,7 @@ type answers struct {
 	mu    sync.Mutex
 	bytes int64
 	empty map[uint64]outcome // outcomes of files without matches, by hash
-	found map[git.ID]*packedLines
+	found map[fileKey]finding
 	trees map[treeKey]*treeAnswer
 }
 
@@ -71,7 +83,7 @@ func newAnswerCache(limit int64) *answerCache {
 func (c *answerCache) forQuery(key string) *answers {
 	a := &answers{
 		cache: c, key: key, seed: maphash.MakeSeed(), bytes: int64(answersCost + len(key)),
-		empty: make(map[uint64]outcome), found: make(map[git.ID]*packedLines), trees: make(map[treeKey]*treeAnswer),
+		empty: make(map[uint64]outcome), found: make(map[fileKey]finding), trees: make(map[treeKey]*treeAnswer),
 	}
 	return c.queries.GetOrPut(key, a, a.bytes)
 }
@@ -99,33 +111,33 @@ func (a *answers) reserve(cost int) bool {
 }
 
 // file returns the known outcome of a file.
-func (a *answers) file(id git.ID) (outcome, *packedLines) {
+func (a *answers) file(key fileKey) (outcome, finding) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if f := a.found[id]; f != nil {
+	if f := a.found[key]; f != nil {
 		return matches, f
 	}
-	return a.empty[a.hash(id)], nil
+	return a.empty[a.hash(key)], nil
 }
 
 // hash keeps the entries of files without matches, which are the majority, small. A collision of
 // two ids is as likely as a bit flip in memory, and cannot be provoked without the seed.
-func (a *answers) hash(id git.ID) uint64 { return maphash.Comparable(a.seed, id) }
+func (a *answers) hash(key fileKey) uint64 { return maphash.Comparable(a.seed, key) }
 
 // putFile stores the outcome of a file. Damage is not stored, because another copy may be sound.
-func (a *answers) putFile(id git.ID, o outcome, f *packedLines) {
+func (a *answers) putFile(key fileKey, o outcome, f finding) {
 	if o == damaged || o == excluded {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if o == matches {
-		if a.found[id] == nil && a.reserve(f.cost()) {
-			a.found[id] = f
+		if a.found[key] == nil && a.reserve(f.cost()) {
+			a.found[key] = f
 		}
 		return
 	}
-	if hash := a.hash(id); a.empty[hash] == unknown && a.reserve(emptyCost) {
+	if hash := a.hash(key); a.empty[hash] == unknown && a.reserve(emptyCost) {
 		a.empty[hash] = o
 	}
 }

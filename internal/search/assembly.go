@@ -30,14 +30,23 @@ func (s *search) exceeded(st *step) Stop {
 	if !s.moved || st.resumed || st.kind == leave || st.kind == problem || st.kind == end {
 		return ""
 	}
+	limits := s.limits
+	if s.ranked != nil && s.ranked.slice.files > 0 {
+		if s.ranked.isPast(s.result.Counts, st) {
+			return s.ranked.slice.cut
+		}
+		limits = limits.again()
+	}
 	switch {
-	case s.output >= s.limits.OutputBytes:
+	case s.ranked != nil && len(s.ranked.candidates) >= maxCandidates:
+		return StopCandidates
+	case s.output >= limits.OutputBytes:
 		return StopOutput
-	case s.result.Counts.Files >= s.limits.Files:
+	case s.result.Counts.Files >= limits.Files:
 		return StopFiles
-	case s.read.Load() > s.limits.ReadBytes:
+	case s.read.Load() > limits.ReadBytes:
 		return StopRead
-	case time.Since(s.start) > s.limits.Time:
+	case time.Since(s.start) > limits.Time:
 		return StopTime
 	}
 	return ""
@@ -45,12 +54,17 @@ func (s *search) exceeded(st *step) Stop {
 
 // stop records why and where the search stops: before a step, or after some lines of its file.
 func (s *search) stop(why Stop, st *step, lines int) {
-	s.result.Stopped = why
+	var at position
 	if st.kind == begin {
-		s.result.Cursor = position{repository: st.target.name}.encode(s.sum)
+		at.repository = st.target.name
+	} else {
+		at = position{s.target.name, s.target.commit, st.path, lines}
+	}
+	if s.ranked != nil {
+		s.ranked.stop(why, at, s.result.Counts)
 		return
 	}
-	s.result.Cursor = position{s.target.name, s.target.commit, st.path, lines}.encode(s.sum)
+	s.result.Stopped, s.result.Cursor = why, at.encode(s.sum)
 }
 
 func (s *search) addStep(st *step) (stopped bool, err error) {
@@ -58,8 +72,11 @@ func (s *search) addStep(st *step) (stopped bool, err error) {
 	switch st.kind {
 	case begin:
 		s.target = st.target
-		if !st.resumed {
+		if !st.resumed || s.ranked != nil { // each page counts all that is ranked
 			s.result.Counts.Repositories++
+		}
+		if s.ranked != nil {
+			s.ranked.begin(st.target)
 		}
 	case enter:
 		s.folders = append(s.folders, folder{step: st})
@@ -145,8 +162,15 @@ func (s *search) addFile(st *step) (stopped bool, err error) {
 		s.count(Counts{Damaged: 1})
 		s.addProblem(s.target.name, st.path, st.err)
 		s.folders[len(s.folders)-1].broken = true
+	case noPattern:
+		s.count(Counts{Files: 1, NoPattern: 1})
 	case matches:
-		return s.addLines(st)
+		if s.ranked == nil {
+			return s.addLines(st)
+		}
+		s.result.Counts.Files++
+		s.folders[len(s.folders)-1].child(st, false)
+		s.ranked.add(s.target, st)
 	case unknown: // the batch was cut short
 		return false, s.queue.Err()
 	}
@@ -193,9 +217,10 @@ func (s *search) addLines(st *step) (stopped bool, err error) {
 // linesFor returns the lines of a file that this call may return. returned counts the lines of all
 // calls so far if there are more, else it is negative.
 func (s *search) linesFor(st *step) (lines []Line, returned int, err error) {
+	first := st.found.(*packedLines)
 	t := linePage{skip: st.skip, room: s.limits.Lines - s.result.Lines, space: s.limits.OutputBytes - s.output}
-	t.lines = make([]Line, 0, min(t.room, max(st.lines.lines-st.skip, 0)))
-	for part := st.lines; ; {
+	t.lines = make([]Line, 0, min(t.room, max(first.lines-st.skip, 0)))
+	for part := first; ; {
 		if full := t.fill(part); full {
 			return t.lines, st.skip + len(t.lines), nil
 		}
@@ -238,7 +263,8 @@ func (t *linePage) fill(part *packedLines) (full bool) {
 func (s *search) scanFrom(st *step, from pattern.Position, limit int) (*packedLines, error) {
 	var part *packedLines
 	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
-		part = collectLines(sc, s.query.pattern, content, from, max(limit, packedBytes))
+		takes, _ := s.query.symbols.filter(namerOf(st.path), content)
+		part = collectLines(sc, s.query.pattern, takes, content, from, max(limit, packedBytes))
 	}); err != nil {
 		return nil, err
 	}
@@ -249,7 +275,7 @@ func (s *search) scanFrom(st *step, from pattern.Position, limit int) (*packedLi
 func (s *search) withContext(st *step, lines []Line) ([]Line, error) {
 	var all []Line
 	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
-		all = linesAround(sc, content, lines, s.request.Before, s.request.After)
+		all = linesAround(sc, content, lines, s.request.Before, s.request.After, shownBytes)
 	}); err != nil {
 		return nil, err
 	}
@@ -257,7 +283,7 @@ func (s *search) withContext(st *step, lines []Line) ([]Line, error) {
 }
 
 // linesAround collects the lines near the matching ones in one pass over the content.
-func linesAround(sc *scratch, content []byte, lines []Line, before, after int) []Line {
+func linesAround(sc *scratch, content []byte, lines []Line, before, after, width int) []Line {
 	all := make([]Line, 0, len(lines)*(1+before+after))
 	number, last := 0, 0 // last is the number of the last context line
 	for len(content) > 0 && (len(lines) > 0 || number < last) {
@@ -269,7 +295,7 @@ func linesAround(sc *scratch, content []byte, lines []Line, before, after int) [
 			all = append(all, lines[0])
 			lines, last = lines[1:], number+after
 		case number <= last || len(lines) > 0 && number >= lines[0].Number-before:
-			all = append(all, displayLine(number, line, nil, sc))
+			all = append(all, displayLine(number, line, nil, width, sc))
 		}
 	}
 	return all

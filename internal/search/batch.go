@@ -8,6 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/search/rank"
 )
 
 const (
@@ -36,6 +37,7 @@ const (
 type scratch struct {
 	content []byte
 	scanner pattern.Scanner
+	ranker  rank.Scanner
 	packed  []byte
 	spans   []pattern.Span // of the line that is shown
 }
@@ -81,7 +83,7 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 		f.outcome, f.err = damaged, damageIfMissing(err)
 		if errors.Is(err, git.ErrTooLarge) {
 			f.outcome, f.err = isLarge, nil
-			s.files.putFile(f.id, isLarge, nil)
+			s.files.putFile(s.fileKey(f), isLarge, nil)
 		}
 		return 0
 	}
@@ -92,33 +94,55 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 		f.outcome = excluded
 	case f.outcome != unknown: // only the language was undecided
 	default:
-		f.outcome, f.lines = s.scan(sc, content)
-		s.files.putFile(f.id, f.outcome, f.lines)
-		if f.lines != nil {
-			b.buffered += int64(len(f.lines.packed))
+		f.outcome, f.found = s.scan(sc, f.path, content)
+		s.files.putFile(s.fileKey(f), f.outcome, f.found)
+		if lines, ok := f.found.(*packedLines); ok {
+			b.buffered += int64(len(lines.packed))
 		}
 	}
 	return int64(len(content))
 }
 
 // scan searches a file's content.
-func (s *search) scan(sc *scratch, content []byte) (outcome, *packedLines) {
+func (s *search) scan(sc *scratch, path string, content []byte) (outcome, finding) {
 	if diff.Binary(content) {
 		return isBinary, nil
 	}
-	if int64(len(content))*int64(s.query.pattern.Cost()) > maxSteps {
+	p := s.query.pattern
+	if p != nil && int64(len(content))*int64(p.Cost()) > maxSteps {
 		return isLarge, nil
+	}
+	if s.query.symbols != nil { // definitions are looked up only where the names are
+		if sc.scanner.Reset(p, content, pattern.Start()); !sc.scanner.Next() {
+			return none, nil
+		}
+	}
+	namer := namerOf(path)
+	takes, known := s.query.symbols.filter(namer, content)
+	switch {
+	case !known:
+		return noPattern, nil
+	case s.ranked != nil:
+		return tallyOf(sc, s.query, s.query.textOf(namer, takes, content))
 	}
 	limit := packedBytes
 	if s.buffered.Load() > maxBuffered {
 		limit = packedBytesBusy
 	}
-	f := collectLines(sc, s.query.pattern, content, pattern.Start(), limit)
+	f := collectLines(sc, p, takes, content, pattern.Start(), limit)
 	if f.lines == 0 {
 		return none, nil
 	}
 	s.buffered.Add(int64(len(f.packed)))
 	return matches, f
+}
+
+// fileKey returns the key of a file's answer.
+func (s *search) fileKey(f *step) fileKey {
+	if s.query.ranking == nil && s.query.symbols == nil {
+		return fileKey{id: f.id}
+	}
+	return fileKey{f.id, namerOf(f.path).Language()}
 }
 
 // onWorker runs do with a file's content on a worker, and waits.

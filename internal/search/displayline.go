@@ -14,17 +14,20 @@ const (
 	shownBytes = 500
 	// shownBefore is the part of a long line that is shown before its first match.
 	shownBefore = 100
+	// rankedBytes bounds the shown part of a line among the best of ranked files: it tells whether the file is
+	// worth reading.
+	rankedBytes = 200
 )
 
-// displayLine returns the shown form of a stored line without its LF. Its ranges are in the
-// scratch's memory.
-func displayLine(number int, line []byte, spans []pattern.Span, sc *scratch) Line {
+// displayLine returns the shown form of a stored line without its LF, of which up to width bytes are
+// shown. Its ranges are in the scratch's memory.
+func displayLine(number int, line []byte, spans []pattern.Span, width int, sc *scratch) Line {
 	shown := Line{Number: number}
 	if len(spans) > 0 {
 		shown.Column = spans[0].Start + 1
 	}
 	line = bytes.TrimSuffix(line, []byte{'\r'})
-	start, end := shownPart(line, spans)
+	start, end := shownPart(line, spans, width)
 	shown.Before, shown.After = start, len(line)-end
 	part := line[start:end]
 	shown.Escaped = !utf8.Valid(part)
@@ -40,14 +43,14 @@ func displayLine(number int, line []byte, spans []pattern.Span, sc *scratch) Lin
 }
 
 // shownPart chooses the part of a line to show: whole runes that include the first match.
-func shownPart(line []byte, spans []pattern.Span) (start, end int) {
-	if len(line) <= shownBytes {
+func shownPart(line []byte, spans []pattern.Span, width int) (start, end int) {
+	if len(line) <= width {
 		return 0, len(line)
 	}
-	if len(spans) > 0 && spans[0].End > shownBytes {
-		start = min(max(spans[0].Start-shownBefore, 0), len(line)-shownBytes)
+	if len(spans) > 0 && spans[0].End > width {
+		start = min(max(spans[0].Start-shownBefore, 0), len(line)-width)
 	}
-	return boundary(line, start), boundary(line, start+shownBytes)
+	return boundary(line, start), boundary(line, start+width)
 }
 
 // boundary moves back to the beginning of a rune, if one is near.

@@ -59,7 +59,9 @@ func TestCancellation(t *testing.T) {
 	}
 	for i := range 30 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
-		result, err := b.fresh().Search(ctx, search.Request{Query: words("a"), Limits: unlimited, After: 1})
+		result, err := b.fresh().Search(ctx, search.Request{
+			Query: words("a"), Order: search.Order(i % 2), Limits: unlimited, After: 1,
+		})
 		if (err == nil) == (result == nil) || err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%+v, %v", result, err)
 		}
@@ -126,6 +128,15 @@ func TestABombOfFoldersStopsInTime(t *testing.T) {
 	if result := b.find(search.Request{Query: words("needle"), Limits: search.Limits{Lines: 1 << 30,
 		OutputBytes: 1 << 40, Time: 200 * time.Millisecond}}); result.Stopped != search.StopTime {
 		t.Errorf("stopped: %q", result.Stopped)
+	}
+	request := search.Request{Query: words("needle"), Order: search.ByRank, Limits: search.Limits{
+		Time: 200 * time.Millisecond,
+	}}
+	first := b.find(request)
+	request.Cursor = first.Cursor
+	if next := b.find(request); first.Cut == "" || next.Cut != first.Cut || len(first.Files) != 10 ||
+		len(next.Files) != 10 || next.Files[0].Path <= first.Files[9].Path || next.Ranked != first.Ranked {
+		t.Errorf("of %d ranked files %q, then of %d %q", first.Ranked, ranking(first), next.Ranked, ranking(next))
 	}
 	// Without a match, each folder is walked once only.
 	result := b.find(search.Request{Query: words("hay"), Limits: unlimited})

@@ -22,8 +22,9 @@ const packedCost = 150
 
 func (f *packedLines) cost() int { return packedCost + len(f.packed) }
 
-// collectLines collects matching lines from a position on, up to a limit of bytes.
-func collectLines(sc *scratch, p *pattern.Pattern, content []byte, from pattern.Position, limit int) *packedLines {
+// collectLines collects matching lines that a filter takes, from a position on, up to a limit of bytes.
+func collectLines(sc *scratch, p *pattern.Pattern, takes lineFilter, content []byte, from pattern.Position,
+	limit int) *packedLines {
 	f := &packedLines{next: from}
 	b := sc.packed[:0]
 	number := 0
@@ -32,7 +33,10 @@ func collectLines(sc *scratch, p *pattern.Pattern, content []byte, from pattern.
 			f.more = true
 			break
 		}
-		line := displayLine(sc.scanner.Number(), sc.scanner.Line(), sc.scanner.Spans(), sc)
+		if takes != nil && !takes(sc.scanner.Number(), sc.scanner.Line()) {
+			continue
+		}
+		line := displayLine(sc.scanner.Number(), sc.scanner.Line(), sc.scanner.Spans(), shownBytes, sc)
 		b = pack(b, &line, number)
 		number = line.Number
 		f.lines++

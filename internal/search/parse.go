@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,6 +23,7 @@ import (
 //	filename:go.mod    the last part of the path, or a glob of it
 //	extension:go       with or without a dot
 //	language:c++       by name and, where that is not enough, by content
+//	symbol:parseURL    defines a function, type or constant of this name
 //	case:yes           case-sensitive; case:no, case-insensitive; by default
 //	                   case-sensitive if a term has an upper case letter
 //
@@ -38,14 +40,17 @@ func Parse(text string, syntax Syntax) (Query, error) {
 		return Query{}, &QueryError{
 			Text: "the query is not UTF-8: write other bytes as \\x{…} in a regular expression"}
 	}
-	p := parser{text: text, syntax: syntax}
+	p := parser{text: text, syntax: syntax, either: -1}
 	for p.skipSpace(); p.at < len(text); p.skipSpace() {
 		if err := p.word(); err != nil {
 			return Query{}, err
 		}
 	}
+	if p.either >= 0 {
+		return Query{}, p.fail(p.either, "%s", misplacedOr)
+	}
 	p.endExpression()
-	return p.query, p.check()
+	return p.query, p.check(p.endOperands())
 }
 
 // parser reads a query from left to right.
@@ -54,9 +59,21 @@ type parser struct {
 	syntax Syntax
 	at     int
 	query  Query
-	places []int // positions of the terms, in bytes
-	rest   []int // parts of an expression: beginnings and ends
+	found  []operand
+	last   string // what OR would join: operandName, the name of a qualifier, or "" at the beginning
+	either int    // the position of an OR whose second side is expected, or -1
+	rest   []int  // parts of an expression: beginnings and ends
 }
+
+// operand is a term or a word, or several that OR joins.
+type operand struct {
+	any  []pattern.Term
+	bare bool // all are words without quotes
+	at   int  // position of the first, in bytes
+}
+
+// operandName is what parser.last is after an operand.
+const operandName = "word"
 
 // fail returns the error for a mistake at a byte offset.
 func (p *parser) fail(at int, format string, arguments ...any) error {
@@ -132,6 +149,17 @@ func (p *parser) value(start int, name string, exclude bool) error {
 		return p.fail(start, `%s: has no value: write it directly after the colon, or quote the word to search for it`,
 			name)
 	}
+	if name == "content" {
+		if exclude {
+			return p.fail(start, "a text cannot be excluded; exclude files with -path:, -filename:, -extension: or "+
+				"-language: instead")
+		}
+		return p.add(at, pattern.Term{Text: value}, false)
+	}
+	if p.either >= 0 && p.last != name {
+		return p.fail(p.either, "%s", misplacedOr)
+	}
+	p.last, p.either = name, -1
 	values := []string{value}
 	if strings.HasPrefix(name, "repo") {
 		values = slices.DeleteFunc(strings.Split(value, ","), func(v string) bool { return v == "" })
@@ -140,9 +168,6 @@ func (p *parser) value(start int, name string, exclude bool) error {
 		if err := qualifiers[name](&p.query, exclude, v); err != nil {
 			return p.fail(start, "%s", err)
 		}
-	}
-	for len(p.places) < len(p.query.Terms) {
-		p.places = append(p.places, at)
 	}
 	return nil
 }
@@ -164,6 +189,9 @@ func wordLength(text string) int {
 	return len(text)
 }
 
+// afterQuote are the marks of a sentence, which a quote in it may be followed by.
+const afterQuote = ".,;:?!)"
+
 func (p *parser) quoted() (string, error) {
 	start := p.at
 	var b strings.Builder
@@ -171,7 +199,9 @@ func (p *parser) quoted() (string, error) {
 		switch c := p.text[i]; {
 		case c == '"':
 			p.at = i + 1
-			if p.at < len(p.text) && wordLength(p.text[p.at:]) > 0 {
+			if rest := p.text[p.at:][:wordLength(p.text[p.at:])]; strings.Trim(rest, afterQuote) == "" {
+				p.at += len(rest)
+			} else {
 				return "", p.fail(p.at, `a space must follow the closing quote; write a quote in a text as \"`)
 			}
 			return b.String(), nil
@@ -185,18 +215,17 @@ func (p *parser) quoted() (string, error) {
 	return "", p.fail(start, `the quote is not closed: close it, or write "\"" to search for a quote`)
 }
 
-// operators are words of GitHub's syntax that are unlikely to be search terms.
-var operators = map[string]string{
-	"OR":  `OR is not supported: write /one|other/, or "OR" to search for the word`,
-	"NOT": `NOT is followed by a qualifier: a text cannot be excluded; write "NOT" to search for the word`,
-}
+const (
+	misplacedOr = `OR stands between two words, or between two values of one qualifier; write "OR" to search for ` +
+		`the word`
+	noNot = `NOT is followed by a qualifier: a text cannot be excluded; write "NOT" to search for the word`
+)
 
 // term parses one term of [Words].
 func (p *parser) term() error {
 	start := p.at
 	if expression, ok := p.expression(); ok {
-		p.add(start+1, pattern.Term{Text: expression, Regexp: true})
-		return nil
+		return p.add(start+1, pattern.Term{Text: expression, Regexp: true}, false)
 	}
 	inQuotes := p.text[p.at] == '"'
 	word, err := p.bareOrQuoted()
@@ -204,19 +233,67 @@ func (p *parser) term() error {
 	case err != nil:
 		return err
 	case inQuotes:
-		p.add(start+1, pattern.Term{Text: word})
+		return p.add(start+1, pattern.Term{Text: word}, false)
 	case word == "AND": // all terms must match anyway
-	case operators[word] != "":
-		return p.fail(start, "%s", operators[word])
+		return nil
+	case word == "OR":
+		if p.last == "" || p.either >= 0 {
+			return p.fail(start, "%s", misplacedOr)
+		}
+		p.either = start
+		return nil
+	case word == "NOT":
+		return p.fail(start, "%s", noNot)
 	default:
-		p.add(start, pattern.Term{Text: word})
+		return p.add(start, pattern.Term{Text: word}, true)
 	}
+}
+
+// add adds a term, or an alternative of the one before.
+func (p *parser) add(at int, t pattern.Term, bare bool) error {
+	if p.either < 0 {
+		p.found = append(p.found, operand{[]pattern.Term{t}, bare, at})
+		p.last = operandName
+		return nil
+	}
+	if p.last != operandName {
+		return p.fail(p.either, "%s", misplacedOr)
+	}
+	last := &p.found[len(p.found)-1]
+	last.any, last.bare, p.either = append(last.any, t), last.bare && bare, -1
 	return nil
 }
 
-func (p *parser) add(at int, t pattern.Term) {
-	p.query.Terms = append(p.query.Terms, t)
-	p.places = append(p.places, at)
+// endOperands puts the operands into the query, and returns the positions of the terms.
+func (p *parser) endOperands() (places []int) {
+	for _, o := range p.found {
+		if o.bare {
+			var word []string
+			for _, t := range o.any {
+				word = append(word, t.Text)
+			}
+			p.query.Words = append(p.query.Words, word)
+			continue
+		}
+		p.query.Terms = append(p.query.Terms, oneOf(o.any))
+		places = append(places, o.at)
+	}
+	return places
+}
+
+// oneOf returns a term for whatever one of the terms matches.
+func oneOf(terms []pattern.Term) pattern.Term {
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	var parts []string
+	for _, t := range terms {
+		if !t.Regexp {
+			t.Text = regexp.QuoteMeta(t.Text)
+		}
+		parts = append(parts, "(?:"+t.Text+")")
+	}
+	return pattern.Term{Text: strings.Join(parts, "|"), Regexp: true}
 }
 
 // expression parses /…/ if a space or the end follows: /usr/bin is a term.
@@ -265,15 +342,15 @@ func (p *parser) endExpression() {
 		}
 		b.WriteString(p.text[p.rest[i]:p.rest[i+1]])
 	}
-	p.add(p.rest[0], pattern.Term{Text: b.String(), Regexp: true})
+	p.found = append(p.found, operand{[]pattern.Term{{Text: b.String(), Regexp: true}}, false, p.rest[0]})
 }
 
 // check compiles the query, to locate mistakes in the string.
-func (p *parser) check() error {
-	_, err := compile(p.query)
+func (p *parser) check(places []int) error {
+	_, err := compile(p.query, ByRank)
 	var term *pattern.Error
-	if errors.As(err, &term) && term.Term < len(p.places) {
-		return p.fail(p.places[term.Term]+term.Offset, "%s", term.Text)
+	if errors.As(err, &term) && term.Term < len(places) {
+		return p.fail(places[term.Term]+term.Offset, "%s", term.Text)
 	}
 	return err
 }

@@ -12,7 +12,13 @@ import (
 type Query struct {
 	// Terms must all occur in a file. The lines that match any term are found.
 	Terms []pattern.Term
-	Case  pattern.Case
+	// Words are what files are ranked by; a file has at least one of them. Each has one or more
+	// alternatives. With [ByPath] they are terms.
+	Words [][]string
+	// Symbols are names: the file has a definition of one of them, and the lines of these are
+	// found instead of those that match terms.
+	Symbols []string
+	Case    pattern.Case
 
 	Repositories Choice // names: the whole name, "*" is any string, also with slashes
 	Paths        Choice // parts of the path, or globs: see [Parse]
@@ -31,8 +37,9 @@ type Choice struct {
 type Syntax int
 
 const (
-	// Words are fixed strings separated by spaces: a file must contain all of them. "Two words" in
-	// quotes are one string, in which \" and \\ stand for themselves, and /a.c/ is an expression.
+	// Words are separated by spaces, and rank files. "Two words" in quotes are a string that a file must
+	// contain, in which \" and \\ stand for themselves, and /a.c/ is an expression that it must match.
+	// OR between two of them makes one of both enough.
 	Words Syntax = iota
 	// Regexp is one expression, with its spaces and quotes.
 	Regexp
@@ -70,18 +77,18 @@ var qualifiers = map[string]func(q *Query, exclude bool, value string) error{
 	"lang":      choose(func(q *Query) *Choice { return &q.Languages }),
 	"case":      setCase,
 	"in":        setIn,
-	"content":   content,
+	"content":   nil, // a term
+	"symbol":    symbol,
+	"symbols":   symbol,
 }
 
 // refused are qualifiers of GitHub without a meaning here.
 var refused = map[string]string{
-	"symbol":  `symbols are not known; search for the text of the declaration`,
-	"is":      `it selects nothing here; leave it out`,
-	"size":    `files are not selected by size; leave it out`,
-	"fork":    `forks are not told apart; leave it out`,
-	"stars":   `repositories have no stars here; leave it out`,
-	"topic":   `repositories have no topics here; leave it out`,
-	"symbols": `symbols are not known; search for the text of the declaration`,
+	"is":    `it selects nothing here; leave it out`,
+	"size":  `files are not selected by size; leave it out`,
+	"fork":  `forks are not told apart; leave it out`,
+	"stars": `repositories have no stars here; leave it out`,
+	"topic": `repositories have no topics here; leave it out`,
 }
 
 func choose(of func(*Query) *Choice) func(*Query, bool, string) error {
@@ -118,11 +125,14 @@ func setIn(_ *Query, exclude bool, value string) error {
 	return nil
 }
 
-func content(q *Query, exclude bool, value string) error {
-	if exclude {
-		return fmt.Errorf("a text cannot be excluded; exclude files with -path:, -filename:, -extension: or " +
+func symbol(q *Query, exclude bool, value string) error {
+	switch {
+	case exclude:
+		return fmt.Errorf("a definition cannot be excluded; exclude files with -path:, -filename:, -extension: or " +
 			"-language: instead")
+	case strings.ContainsAny(value, "*?.:/()\" \t"):
+		return fmt.Errorf("symbol: takes one name as it is defined, without its package, class or parameters")
 	}
-	q.Terms = append(q.Terms, pattern.Term{Text: value})
+	q.Symbols = append(q.Symbols, value)
 	return nil
 }

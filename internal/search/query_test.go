@@ -18,8 +18,14 @@ func shortly(q search.Query) string {
 		if t.Regexp {
 			parts = append(parts, "/"+t.Text+"/")
 		} else {
-			parts = append(parts, t.Text)
+			parts = append(parts, fmt.Sprintf("%q", t.Text))
 		}
+	}
+	for _, w := range q.Words {
+		parts = append(parts, strings.Join(w, " or "))
+	}
+	for _, name := range q.Symbols {
+		parts = append(parts, "symbol:"+name)
 	}
 	for _, c := range []struct {
 		name   string
@@ -47,8 +53,9 @@ func TestParse(t *testing.T) {
 	}{
 		{"a", search.Words, "a"},
 		{"  a\tb \n", search.Words, "a|b"},
-		{`"a b" c`, search.Words, "a b|c"},
-		{`"say \"hi\" \\ \n"`, search.Words, `say "hi" \ \n`},
+		{`"a b" c`, search.Words, `"a b"|c`},
+		{`is "a b", or "c"?`, search.Words, `"a b"|"c"|is|or`},
+		{`"say \"hi\" \\ \n"`, search.Words, `"say \"hi\" \\ \\n"`},
 		{`it"s`, search.Words, `it"s`},
 		{"a AND b", search.Words, "a|b"},
 		{"/a b/ c", search.Words, "/a b/|c"},
@@ -63,8 +70,16 @@ func TestParse(t *testing.T) {
 		{"a lang:go ext:go file:go.mod in:file", search.Words, "a|filename:go.mod|extension:go|language:go"},
 		{"a case:YES", search.Words, "a|case:1"},
 		{"a case:no", search.Words, "a|case:2"},
-		{`content:"repo:x" content:y`, search.Words, "repo:x|y"},
-		{`"repo:x"`, search.Words, "repo:x"},
+		{`content:"repo:x" content:y`, search.Words, `"repo:x"|"y"`},
+		{`"repo:x"`, search.Words, `"repo:x"`},
+		{"a OR b c", search.Words, "a or b|c"},
+		{"a OR b OR c", search.Words, "a or b or c"},
+		{`"a." OR b /c/ OR d`, search.Words, `/(?:a\.)|(?:b)/|/(?:c)|(?:d)/`},
+		{"a repo:b OR repo:c", search.Words, "a|repo:b|repo:c"},
+		{"symbol:parseURL a OR b", search.Words, "a or b|symbol:parseURL"},
+		{"symbol:a OR symbol:b", search.Words, "symbol:a|symbol:b"},
+		{`a "OR" b or c`, search.Words, `"OR"|a|b|or|c`},
+		{"a OR b", search.Regexp, "/a OR b/"},
 		{"std::vector case::x path://host http://x label: -flag -Wl,x:y", search.Words,
 			"std::vector|case::x|path://host|http://x|label:|-flag|-Wl,x:y"},
 		{`func \(\w+ \*Tree\)  x repo:a`, search.Regexp, `/func \(\w+ \*Tree\)  x/|repo:a`},
@@ -99,12 +114,19 @@ func TestMistakesInQueries(t *testing.T) {
 		{"repo:x", search.Words, 0, "besides the qualifiers"},
 		{"é \"open", search.Words, 3, "not closed"},
 		{`"a"b`, search.Words, 4, "space must follow"},
-		{"a OR b", search.Words, 3, "/one|other/"},
+		{"OR b", search.Words, 1, "between two words"},
+		{"a OR", search.Words, 3, "between two words"},
+		{"a OR OR b", search.Words, 6, "between two words"},
+		{"a OR repo:b", search.Words, 3, "between two words"},
+		{"repo:b OR a", search.Words, 8, "between two words"},
+		{"repo:b OR path:a", search.Words, 8, "between two words"},
 		{"a NOT b", search.Words, 3, "cannot be excluded"},
 		{"a -content:b", search.Words, 3, "cannot be excluded"},
 		{"a repo:", search.Words, 3, "no value"},
 		{`a path:""`, search.Words, 3, "no value"},
-		{"a symbol:x", search.Words, 3, "symbols are not known"},
+		{"a symbol:x.y", search.Words, 3, "one name"},
+		{"a -symbol:x", search.Words, 3, "cannot be excluded"},
+		{"a symbol:x language:markdown", search.Words, 0, "no pattern"},
 		{"a case:maybe", search.Words, 3, "yes, no or smart"},
 		{"a in:path", search.Words, 3, "contents"},
 		{"a /b(/", search.Words, 4, "missing closing )"},
@@ -112,7 +134,7 @@ func TestMistakesInQueries(t *testing.T) {
 		{"a(?=b)", search.Regexp, 2, "RE2"},
 		{"a language:pythn", search.Words, 0, "Python"},
 		{"a\xff", search.Words, 0, "UTF-8"},
-		{strings.Repeat("x ", 20), search.Words, 33, "at most 16"},
+		{strings.Repeat(`"x" `, 20), search.Words, 66, "at most 16"},
 		{strings.Repeat("x", search.MaxQueryBytes+1), search.Words, 0, "shorten"},
 		{"a" + strings.Repeat(" path:x", 101), search.Words, 0, "more than 100"},
 	}
@@ -157,6 +179,12 @@ func written(q search.Query) string {
 		} else {
 			quote("", term.Text)
 		}
+	}
+	for _, word := range q.Words {
+		fmt.Fprint(&b, strings.Join(word, " OR "), " ")
+	}
+	for _, name := range q.Symbols {
+		quote("symbol:", name)
 	}
 	for name, c := range map[string]search.Choice{"repo:": q.Repositories, "path:": q.Paths, "filename:": q.Filenames,
 		"extension:": q.Extensions, "language:": q.Languages} {

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
 // Options of a [Searcher]. A zero field means its default.
@@ -41,6 +43,7 @@ type Searcher struct {
 	options   Options
 	cache     *answerCache
 	slot      *workers.Slot[*scratch]
+	pinned    *lru.Cache[[sumBytes]byte, commits] // of ranked searches, by slice.sum
 }
 
 // New makes the one searcher of a process. The scheduler's workers search the files.
@@ -49,7 +52,8 @@ func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *
 	options.FileBytes = cmp.Or(options.FileBytes, DefaultFileBytes)
 	return &Searcher{
 		catalogue: catalogue, scheduler: scheduler, options: options, cache: newAnswerCache(options.CacheBytes),
-		slot: workers.NewSlot(func() *scratch { return new(scratch) }),
+		slot:   workers.NewSlot(func() *scratch { return new(scratch) }),
+		pinned: lru.New[[sumBytes]byte, commits](maxPinned),
 	}
 }
 
@@ -72,6 +76,8 @@ type search struct {
 	// skipLines is the number of lines of the cursor's file that an earlier call returned.
 	skipLines int
 
+	ranked *ranked // nil if the order is ByPath
+
 	open    []*target
 	pending []*batch
 	folders []folder // path of the current result
@@ -92,9 +98,31 @@ type folder struct {
 // Search runs a query in the repositories that are visible to the context's visitor; others do not
 // exist for it. Mistakes in the query are a [*QueryError], and an unusable cursor is [ErrCursor]. A
 // search of one named repository fails with that repository's error: [git.ErrNotFound] if the
-// repository or the ref does not exist. Problems of other repositories are in the result.
+// repository or the ref does not exist. Problems of other repositories are in the result. Where no file has a word
+// that ranks files, those that have all words within longer ones are found.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
-	query, err := compile(request.Query)
+	result, err := s.search(ctx, request)
+	again := errors.Is(err, ErrCursor) // it may be of a search within words
+	if err == nil {
+		again = result.Ranked == 0 && result.Cut == "" && result.Counts.Files > 0
+	}
+	if !again || request.Order == ByPath || len(request.Query.Words) == 0 {
+		return result, err
+	}
+	request.Query = request.Query.literal()
+	if within, failed := s.search(ctx, request); failed == nil && within.Ranked > 0 {
+		within.Within = true
+		return within, nil
+	}
+	return result, err
+}
+
+// search is Search for the words as they are.
+func (s *Searcher) search(ctx context.Context, request Request) (*Result, error) {
+	query, err := compile(request.Query, request.Order)
+	if wrong := new(pattern.Error); errors.As(err, &wrong) {
+		err = &QueryError{Text: wrong.Text}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +131,11 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 		Searcher: s, ctx: ctx, view: s.catalogue.For(ctx),
 		request: request, limits: request.Limits.withDefaults(), query: query,
 		sum: query.sum(request.Ref), start: time.Now(), result: new(Result),
-		files: s.cache.forQuery(query.pattern.Key()),
-		trees: s.cache.forQuery(query.pattern.Key() + "\x00" + query.filterKey),
+		files: s.cache.forQuery(query.key()),
+		trees: s.cache.forQuery(query.key() + "\x00" + query.filterKey),
+	}
+	if request.Order == ByRank {
+		run.ranked = newRanked()
 	}
 	w, err := run.walk()
 	if err != nil {
@@ -114,6 +145,11 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 	defer run.close()
 	if err := run.run(w); err != nil {
 		return nil, err
+	}
+	if run.ranked != nil {
+		if err := run.rankFiles(); err != nil {
+			return nil, err
+		}
 	}
 	return run.result, nil
 }
@@ -143,7 +179,15 @@ func (s *search) walk() (*walk, error) {
 	if s.request.Cursor == "" {
 		return w, nil
 	}
-	if w.from, err = decodeCursor(s.request.Cursor, s.sum); err != nil {
+	if s.ranked != nil {
+		var from slice
+		from, err = decodeSlice(s.request.Cursor, s.sum)
+		s.ranked.resume(from, s.pinned)
+		w.from = from.start
+	} else {
+		w.from, err = decodeCursor(s.request.Cursor, s.sum)
+	}
+	if err != nil {
 		return nil, err
 	}
 	at, exists := slices.BinarySearch(w.names, w.from.repository)
@@ -151,6 +195,9 @@ func (s *search) walk() (*walk, error) {
 		return nil, ErrCursor
 	}
 	w.names = w.names[at:]
+	if s.ranked != nil && s.ranked.pinned != nil {
+		w.names = slices.DeleteFunc(w.names, func(name string) bool { return s.ranked.pinned[name].IsZero() })
+	}
 	return w, nil
 }
 

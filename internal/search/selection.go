@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/git/wildmatch"
 	"github.com/repomcp/repomcp/internal/search/language"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/search/rank"
 )
 
 // maxChoices bounds the values of one qualifier, because each is compared with every path.
@@ -19,22 +21,19 @@ const maxChoices = 100
 // compiled is a query that is ready to run.
 type compiled struct {
 	query   Query
-	pattern *pattern.Pattern
+	order   Order
+	pattern *pattern.Pattern // nil if there are only words to rank by
+	ranking *rank.Query      // nil if the order is [ByPath]
+	symbols *symbols         // nil if any line may match
 	files   fileFilter
 	// filterKey is equal for queries whose file selections have the same form; "" if all files are
 	// selected.
 	filterKey string
 }
 
-func compile(q Query) (*compiled, error) {
-	c := &compiled{query: q}
-	var err error
-	if c.pattern, err = pattern.Compile(q.Terms, q.Case); err != nil {
-		var term *pattern.Error
-		if !errors.As(err, &term) {
-			err = &QueryError{Text: "there is nothing to search for: give a text or a regular expression besides the " +
-				"qualifiers"}
-		}
+func compile(q Query, order Order) (*compiled, error) {
+	c := &compiled{query: q, order: order}
+	if err := c.compileTerms(); err != nil {
 		return nil, err
 	}
 	for name, choice := range map[string]Choice{
@@ -46,8 +45,12 @@ func compile(q Query) (*compiled, error) {
 				maxChoices, name)}
 		}
 	}
+	var err error
 	if c.files, err = newFileFilter(q); err != nil {
 		return nil, &QueryError{Text: err.Error()}
+	}
+	if err := c.checkLanguages(); err != nil {
+		return nil, err
 	}
 	if !c.files.all() {
 		c.filterKey = fmt.Sprintf("%q %q %q %q", q.Paths, q.Filenames, q.Extensions, q.Languages)
@@ -55,9 +58,78 @@ func compile(q Query) (*compiled, error) {
 	return c, nil
 }
 
+// checkLanguages returns an error if definitions are searched for in a language that has no patterns for them.
+func (c *compiled) checkLanguages() error {
+	for _, name := range c.files.languages.Names() {
+		if len(c.query.Symbols) > 0 && definitions.NamerOf(name) == nil {
+			return &QueryError{Text: fmt.Sprintf("symbol: has no pattern for definitions in %s; search for the text "+
+				"of the definition", name)}
+		}
+	}
+	return nil
+}
+
+// compileTerms compiles what is searched for.
+func (c *compiled) compileTerms() error {
+	terms, words := c.query.Terms, c.query.Words
+	if c.order == ByPath || !rank.Parse(words, rank.Options{}).HasWords() {
+		terms, words = c.query.literal().Terms, nil
+	}
+	if len(c.query.Symbols) > 0 {
+		terms = append(terms[:len(terms):len(terms)], oneOf(fixed(c.query.Symbols)))
+	}
+	if len(terms) > 0 || len(words) == 0 {
+		var err error
+		if c.pattern, err = pattern.Compile(terms, c.query.Case); errors.As(err, new(*pattern.Error)) {
+			return err
+		} else if err != nil {
+			return &QueryError{Text: "there is nothing to search for: give a text or a regular expression besides " +
+				"the qualifiers"}
+		}
+	}
+	c.symbols = newSymbols(c.query.Symbols, terms, c.query.Case)
+	if c.order == ByRank {
+		c.ranking = rank.Parse(words, rank.Options{
+			Exact: c.query.Case == pattern.Sensitive, Pattern: c.pattern != nil,
+		})
+	}
+	return nil
+}
+
+// literal returns the query with terms instead of words.
+func (q Query) literal() Query {
+	q.Terms = slices.Clip(q.Terms)
+	for _, word := range q.Words {
+		q.Terms = append(q.Terms, oneOf(fixed(word)))
+	}
+	q.Words = nil
+	return q
+}
+
+// fixed returns terms for fixed strings.
+func fixed(texts []string) []pattern.Term {
+	terms := make([]pattern.Term, len(texts))
+	for i, t := range texts {
+		terms[i].Text = t
+	}
+	return terms
+}
+
+// key is equal for queries with the same findings in every file.
+func (c *compiled) key() string {
+	key := ""
+	if c.pattern != nil {
+		key = c.pattern.Key()
+	}
+	if c.ranking != nil {
+		key += "\x00ranked " + c.ranking.Key()
+	}
+	return key + fmt.Sprintf("\x00%q", c.query.Symbols)
+}
+
 // sum identifies the query and its ref in cursors.
 func (c *compiled) sum(ref string) [sumBytes]byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", c.pattern.Key(), c.filterKey, c.query.Repositories, ref))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", c.key(), c.filterKey, c.query.Repositories, ref))
 	return [sumBytes]byte(sum[:sumBytes])
 }
 

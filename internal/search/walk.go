@@ -33,7 +33,7 @@ type step struct {
 	resumed  bool // of a folder: an earlier call stopped in it
 	remember bool // of a folder: its answer is stored
 	outcome  outcome
-	lines    *packedLines
+	found    finding
 	err      error
 }
 
@@ -153,15 +153,22 @@ func (w *walk) open(ctx context.Context, name string, from position) (*target, g
 	if err != nil {
 		return nil, git.ID{}, err
 	}
-	revision := cmp.Or(w.search.request.Ref, "HEAD")
-	if !from.commit.IsZero() {
-		revision = from.commit.String()
+	commit, err := snapshot.Resolve(ctx, cmp.Or(w.search.request.Ref, "HEAD"))
+	if at := w.pinned(name, from); !at.IsZero() && (err != nil || commit.ID != at) {
+		commit, err = snapshot.Resolve(ctx, at.String())
 	}
-	commit, err := snapshot.Resolve(ctx, revision)
 	if err != nil {
 		return nil, git.ID{}, errors.Join(fmt.Errorf("repository %s: %w", name, err), snapshot.Close())
 	}
 	return &target{name, snapshot, commit.ID}, commit.Tree, nil
+}
+
+// pinned returns the commit of an earlier page, or zero.
+func (w *walk) pinned(name string, from position) git.ID {
+	if from.commit.IsZero() && w.search.ranked != nil {
+		return w.search.ranked.pinned[name]
+	}
+	return from.commit
 }
 
 // entry returns the step of the next entry of the innermost folder; ok is false if the entry makes
@@ -218,7 +225,7 @@ func (w *walk) file(s step) (step, bool, error) {
 		return step{}, false, nil
 	}
 	s.kind, s.unsure = file, selected == language.Unsure
-	s.outcome, s.lines = w.search.files.file(s.id)
+	s.outcome, s.found = w.search.files.file(w.search.fileKey(&s))
 	s.skip, w.search.skipLines = w.search.skipLines, 0
 	return s, true, nil
 }
@@ -273,7 +280,7 @@ func (w *walk) cachedEntry(l *level) (step, error) {
 	s := step{before: c.before, path: join(l.path, c.name), name: c.name, id: c.id}
 	if !c.folder {
 		s.kind = file
-		s.outcome, s.lines = w.search.files.file(c.id)
+		s.outcome, s.found = w.search.files.file(w.search.fileKey(&s))
 		return s, nil
 	}
 	return w.folder(s, nil)

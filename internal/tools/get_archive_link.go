@@ -8,6 +8,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 // maxArchiveURI bounds the URI of an archive: a result repeats it up to six times, and proxies
@@ -51,10 +52,10 @@ var optionHints = map[string]string{
 }
 
 // define adds the options from the table of archives.
-func (a *archiveArguments) define(p *parameters) {
+func (a *archiveArguments) define(p *arguments.List) {
 	a.revision.define(p)
 	a.format = string(archive.TarGz)
-	p.choice(&a.format, "format", "manifest.json lists what the others hold.", archive.FormatNames()...)
+	p.Choice(&a.format, "format", "manifest.json lists what the others hold.", archive.FormatNames()...)
 	for _, option := range archive.Parameters() {
 		if slices.Contains(programOptions, option.Name) {
 			continue
@@ -63,9 +64,9 @@ func (a *archiveArguments) define(p *parameters) {
 		a.given = append(a.given, given)
 		name, hint := cmp.Or(optionNames[option.Name], option.Name), cmp.Or(optionHints[option.Name], option.Usage)
 		if option.Repeat {
-			p.texts(&given.list, name, hint)
+			p.Texts(&given.list, name, hint)
 		} else {
-			p.text(&given.text, name, hint)
+			p.Text(&given.text, name, hint)
 		}
 	}
 }

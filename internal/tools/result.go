@@ -11,7 +11,10 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 const (
@@ -55,7 +58,9 @@ type remarks struct {
 func (r *remarks) setNotes(notes []string) { r.Notes = notes }
 
 func (r *result) note(format string, arguments ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
+	if note := fmt.Sprintf(format, arguments...); !slices.Contains(r.notes, note) {
+		r.notes = append(r.notes, note)
+	}
 }
 
 // noteDownload notes in the text where there is more, and how to download it. It adds no link:
@@ -204,3 +209,48 @@ func newLink(l resources.Location, description string) mcp.Content {
 	link.Meta = mcp.NewMetaFromMap(meta)
 	return link
 }
+
+// plural counts things.
+func plural(count int, thing string) string {
+	switch stem, isY := strings.CutSuffix(thing, "y"); {
+	case count == 1:
+		return "1 " + thing
+	case isY:
+		return fmt.Sprintf("%d %sies", count, stem)
+	default:
+		return fmt.Sprintf("%d %ss", count, thing)
+	}
+}
+
+// maxLineBytes bounds the shown part of a subject or of a person's name: more than people write in one line.
+const maxLineBytes = 1000
+
+// quote makes a name safe to show in a line; see [quoting.Name].
+func quote(name string) string { return quoting.Name(name) }
+
+// unquote undoes [quote]. A name without a leading double quote is returned unchanged; a quoted
+// name that quote did not make is refused.
+func unquote(s string) (name string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		return s, true
+	}
+	content, rest, ok := quoting.Cut([]byte(s))
+	return string(content), ok && len(rest) == 0 && len(content) > 0
+}
+
+// line makes a string that is not a name, such as a subject, safe to show in a line. Tabs become
+// spaces.
+func line(text string) string { return untabbed(clean(text)) }
+
+func untabbed(text string) string { return strings.ReplaceAll(text, "\t", " ") }
+
+// clean makes such a string safe to show as data, and keeps its tabs. It is irreversible:
+// everything else that quote escapes becomes U+FFFD.
+func clean(text string) string {
+	if len(text) > maxLineBytes {
+		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
+	}
+	return quoting.Clean(text)
+}
+
+func clip(argument string) string { return spelling.Clip(argument) }

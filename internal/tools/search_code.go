@@ -1,29 +1,41 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
-	"github.com/repomcp/repomcp/internal/tools/glob"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 const (
-	// defaultFoundLines suits a model's reading; maxFoundLines is about what a result holds.
+	// defaultFoundLines suits a model's reading; maxFound is about the lines that a result holds.
 	defaultFoundLines = 50
-	maxFoundLines     = 500
+	maxFound          = 500
 	// foundBytes bounds names and texts, which are shown twice; numbers and braces are extra.
 	foundBytes = maxListedBytes * 3 / 8
-	// maxShownProblems bounds the repositories or files that are named as not searched.
-	maxShownProblems = 3
 	// cursorsShown is how often a result contains the cursor, which can be long.
 	cursorsShown = 2
+)
+
+const (
+	// rankedResult bounds a result of ten ranked files: a thousand tokens are little for the places to read on.
+	rankedResult = 4 << 10
+	// rankedNotes is the share of notes.
+	rankedNotes = 512
+	// maxRankedFiles is more than a result of the largest size holds.
+	maxRankedFiles = 100
+)
+
+// Orders of a result.
+const (
+	sortRank = "rank"
+	sortPath = "path"
 )
 
 // Syntaxes of a query.
@@ -44,70 +56,46 @@ var cases = map[string]pattern.Case{"sensitive": pattern.Sensitive, "insensitive
 
 type codeArguments struct {
 	place
-	query, ref, sha, path, syntax, letters, cursor string
-	context, perPage                               int
+	query, ref, sha, path, syntax, letters, sort, cursor string
+	context, perPage                                     int
 }
 
-func (a *codeArguments) define(p *parameters) {
-	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
-	p.text(&a.query, "query",
-		`Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).required = true
-	p.text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
-		"repositories below it.").hidden = true
-	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
-	p.text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
-	p.choice(&a.syntax, "syntax",
-		"words: a file must have all of them; text: the query exactly as it is, no qualifiers; regexp: RE2, such as "+
-			"^func Parse to find a definition.", syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive",
+func (a *codeArguments) define(p *arguments.List) {
+	a.syntax, a.letters, a.sort = syntaxWords, caseSmart, sortRank
+	p.Text(&a.query, "query",
+		`A question, or symbol:parseURL, "func main" language:go, a OR b -path:test.`).Required = true
+	p.Text(&a.repo, "repo", "All if omitted; several by repo:team/* in the query.")
+	p.Text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
+		"repositories below it.").Hidden = true
+	p.Text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
+	p.Text(&a.sha, "sha", "Commit id, which is taken instead of ref.").Hidden = true
+	p.Text(&a.path, "path", "Part, beginning (/src) or glob (src/**/*.go).")
+	p.Choice(&a.syntax, "syntax", `words: "quoted" ones must occur; text: as it is, no qualifiers; regexp: RE2.`,
+		syntaxWords, syntaxText, syntaxRegexp)
+	p.Choice(&a.sort, "sort", "rank: best files first; path: all lines of files with all words.", sortRank, sortPath)
+	p.Choice(&a.letters, "case", "smart: sensitive if the query has upper case.", caseSmart, "sensitive",
 		"insensitive")
-	p.number(&a.context, "context_lines", "Lines to show around each match.", 0, search.MaxContext)
-	p.number(&a.perPage, "perPage", "Matching lines per result.", 1, maxFoundLines)
-	p.text(&a.cursor, "cursor", cursorDescription)
-}
-
-// codeResults is the data of search_code.
-type codeResults struct {
-	Files      []codeFile `json:"files" jsonschema:"Files with lines that were found, by repository and path"`
-	Counts     codeCounts `json:"counts"`
-	NextCursor string     `json:"nextCursor,omitempty" jsonschema:"Argument cursor to go on with; absent when all was searched"`
-	remarks
-}
-
-type codeFile struct {
-	Repository string     `json:"repository"`
-	SHA        string     `json:"sha" jsonschema:"Commit"`
-	Path       string     `json:"path"`
-	Lines      []codeLine `json:"lines"`
-}
-
-type codeLine struct {
-	Line   int    `json:"line" jsonschema:"Number, from 1"`
-	Column int    `json:"column,omitempty" jsonschema:"First byte that was found, from 1; absent in lines of context"`
-	Text   string `json:"text"`
-}
-
-type codeCounts struct {
-	Lines        int `json:"lines" jsonschema:"Lines found in this result"`
-	Repositories int `json:"repositories" jsonschema:"Repositories whose search began"`
-	Files        int `json:"files" jsonschema:"Files searched"`
-	Binary       int `json:"binary" jsonschema:"Files skipped because they are not text"`
-	Large        int `json:"large" jsonschema:"Files skipped because they are too large"`
-	Damaged      int `json:"damaged" jsonschema:"Files that could not be read"`
-	Broken       int `json:"broken" jsonschema:"Repositories that could not be searched, or not to their end"`
+	p.Number(&a.context, "context_lines", "Lines around each match.", 0, search.MaxContext)
+	p.Number(&a.perPage, "perPage", "Files (10); with sort=path lines (50).", 1, maxFound)
+	p.Text(&a.cursor, "cursor", "")
 }
 
 func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, error) {
+	r := &result{}
 	query, err := a.parse()
+	if err == nil {
+		query.Repositories.Any, err = s.namedRepositories(ctx, r, &a, query.Repositories.Any)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r, of := &result{}, revision{ref: a.ref, sha: a.sha}
+	of := revision{ref: a.ref, sha: a.sha}
 	request := search.Request{
 		Query: query, Ref: of.commitName(), Before: a.context, After: a.context, Cursor: a.cursor,
-		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
+		Limits: search.Limits{Lines: cmp.Or(a.perPage, defaultFoundLines), OutputBytes: foundBytes},
+	}
+	if a.sort == sortRank {
+		request.Order, request.Limits = search.ByRank, search.Limits{Ranked: min(a.perPage, maxRankedFiles)}
 	}
 	if a.repo != "" {
 		// A missing branch may be replaced.
@@ -130,37 +118,18 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	if err != nil {
 		return nil, err
 	}
-	r.content, r.data = found.text(), found.data()
-	found.note(r, request)
-	if found.cutsLines() {
-		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
-	}
+	resources.AccountOf(ctx).Read(found.reads())
+	found.show(r, request)
 	if request.Before < a.context {
 		r.note("There is room for %s of context only.", plural(request.Before, "line"))
 	}
-	if found.Cursor != "" && a.cursor == "" {
+	if found.Cursor != "" && a.cursor == "" && !found.isRanked {
 		for _, of := range found.commits() {
 			s.pointArchive(ctx, r, of.Repository, of.Commit.String(), "",
 				"All files of the commit are in its archive, %s.")
 		}
 	}
 	return r, nil
-}
-
-// notSearched returns the error for a repository of the query that does not exist, or for a ref
-// that no repository has.
-func (s *service) notSearched(ctx context.Context, request search.Request) error {
-	view := s.Catalogue.For(ctx)
-	known := view.Names()
-	for _, name := range request.Query.Repositories.Any {
-		if !strings.ContainsAny(name, glob.Signs) && !slices.ContainsFunc(known, func(k string) bool {
-			return strings.EqualFold(k, name)
-		}) {
-			return noRepository(view, name)
-		}
-	}
-	return say("No repository that is searched has the branch, tag or commit %s. Without ref it is the default "+
-		"branch of each.", quote(clip(request.Ref)))
 }
 
 // parse parses the query by its syntax, and adds the selections of other arguments.
@@ -191,14 +160,6 @@ func (a codeArguments) parse() (query search.Query, err error) {
 	return query, nil
 }
 
-// literal escapes the special characters of globs.
-func literal(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
-}
-
-// searchResult renders a search result.
-type searchResult struct{ *search.Result }
-
 // searchToFit searches with smaller limits until the result is small enough, so that the cursor is
 // that of the last shown line. Repeated searches are answered from the searcher's cache.
 func (s *service) searchToFit(ctx context.Context, request *search.Request) (searchResult, error) {
@@ -208,7 +169,15 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 		if err != nil {
 			return searchResult{}, err
 		}
-		f := searchResult{found}
+		f := searchResult{found, request.Order == search.ByRank}
+		if f.isRanked {
+			fits, err := f.fit(rankedBytes(request))
+			if fits || err != nil || request.Before == 0 {
+				return f, err
+			}
+			request.Before, request.After = request.Before/2, request.After/2
+			continue
+		}
 		raw, err := json.Marshal(f.data().Files)
 		if err != nil {
 			return searchResult{}, err
@@ -216,7 +185,6 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 		size := len(f.text()) + len(raw) + cursorsShown*len(found.Cursor)
 		switch {
 		case size <= maxListedBytes, found.Lines <= 1 && request.Before == 0:
-			resources.AccountOf(ctx).Read(f.reads())
 			return f, nil
 		case found.Lines <= 1:
 			request.Before, request.After = request.Before/2, request.After/2
@@ -226,168 +194,57 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 	}
 }
 
-// reads returns the commits that the result has lines of.
-func (f searchResult) reads() []resources.Read {
-	var list []resources.Read
-	for _, file := range f.Files { // those of a commit follow each other
-		read := resources.Read{Repository: file.Repository, Commit: file.Commit.String()}
-		if len(list) == 0 || list[len(list)-1] != read {
-			list = append(list, read)
-		}
-	}
-	return list
+// rankedBytes bounds the texts and the data of ranked files, each. More files and lines of context than by default
+// take more, up to the bound of every result.
+func rankedBytes(request *search.Request) int {
+	files := cmp.Or(request.Limits.Ranked, search.DefaultRanked)
+	wanted := rankedResult * files / search.DefaultRanked * (1 + request.Before)
+	return min(max(wanted, rankedResult), maxListedBytes/2) - rankedNotes
 }
 
-func (f searchResult) data() *codeResults {
-	d := &codeResults{Files: make([]codeFile, len(f.Files)), NextCursor: f.Cursor}
-	c := f.Counts
-	d.Counts = codeCounts{
-		Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large,
-		Damaged: c.Damaged, Broken: c.Broken,
-	}
-	for i, file := range f.Files {
-		shown := codeFile{
-			Repository: quote(file.Repository), SHA: file.Commit.String(), Path: quote(file.Path),
-			Lines: make([]codeLine, len(file.Lines)),
-		}
-		for j := range file.Lines {
-			l := &file.Lines[j]
-			shown.Lines[j] = codeLine{l.Number, l.Column, lineText(l)}
-		}
-		d.Files[i] = shown
-	}
-	return d
-}
-
-// lineText returns a line with marks at its cuts.
-func lineText(l *search.Line) string {
-	text := l.Text
-	if l.Before > 0 {
-		text = "…" + text
-	}
-	if l.After > 0 {
-		text += "…"
-	}
-	return text
-}
-
-// text shows lines as git grep does, grouped by commit: colons mark matching lines, hyphens mark
-// context.
-func (f searchResult) text() string {
-	var b strings.Builder
-	at := ""
-	for _, file := range f.Files {
-		if above := quote(file.Repository) + " at " + file.Commit.String() + ":"; above != at {
-			at = above
-			b.WriteString(above + "\n")
-		}
-		path, before := quote(file.Path), 0
-		inContext := slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() })
-		for i := range file.Lines {
-			l := &file.Lines[i]
-			if before > 0 && l.Number > before+1 && inContext {
-				b.WriteString("--\n")
+// fit leaves out lines, and then files until one is left, so that texts and data have at most the given size each.
+// It reports whether they have.
+func (f searchResult) fit(size int) (bool, error) {
+	for place := search.DefaultFileLines; place > 1; place-- {
+		for i := len(f.Files) - 1; i >= 0; i-- {
+			if fits, err := f.fits(size); fits || err != nil {
+				return fits, err
 			}
-			before = l.Number
-			if l.Matches() {
-				fmt.Fprintf(&b, "%s:%d:%d: %s\n", path, l.Number, l.Column, lineText(l))
-			} else {
-				fmt.Fprintf(&b, "%s-%d- %s\n", path, l.Number, lineText(l))
-			}
+			f.leaveOut(&f.Files[i], place)
 		}
 	}
-	return b.String()
-}
-
-// commits returns the first commits with matches, each represented by one of its files. Files are
-// sorted by repository.
-func (f searchResult) commits() []search.File {
-	first := slices.CompactFunc(slices.Clone(f.Files),
-		func(a, b search.File) bool { return a.Repository == b.Repository })
-	return first[:min(len(first), maxPointedCommits)]
-}
-
-// note adds notes on what was searched, what was not, and how to continue.
-func (f searchResult) note(r *result, request search.Request) {
-	c := f.Counts
-	r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
-		plural(c.Repositories, "repository"))
-	for _, skipped := range []struct {
-		count int
-		why   string
-	}{{c.Binary, "not text"}, {c.Large, "too large"}, {c.Damaged, "damaged"}} {
-		if skipped.count > 0 {
-			r.note("Not searched: %s (%s).", plural(skipped.count, "file"), skipped.why)
+	for ; ; f.leaveOutFile() {
+		if fits, err := f.fits(size); fits || err != nil || len(f.Files) <= 1 {
+			return fits, err
 		}
 	}
-	for i, p := range f.Problems {
-		if i == maxShownProblems {
-			r.note("There were more problems.")
-			break
-		}
-		why, _ := words(p.Err)
-		r.note("%s %s: %s", quote(p.Repository), quote(clip("/"+p.Path)), why)
-	}
-	if f.Cursor != "" {
-		r.next = "cursor=" + f.Cursor
-		r.note("The search %s. Go on with the same arguments and this cursor.", f.Explain(request.Limits))
-	} else if f.Lines == 0 && request.Cursor == "" {
-		r.note("%s", f.nothing(request.Query.Terms))
-	}
 }
 
-// qualified matches a string that looks like a qualifier with its value.
-var qualified = regexp.MustCompile(`^([a-z]+):[^:/]`)
+func (f searchResult) fits(size int) (bool, error) {
+	raw, err := json.Marshal(f.data())
+	return max(len(f.text())+len(f.Cursor), len(raw)) <= size, err
+}
 
-// nothing explains why no line was found, including failures to search.
-func (f searchResult) nothing(terms []pattern.Term) string {
-	switch c := f.Counts; {
-	case c.Damaged+c.Broken > 0:
-		return "Nothing fits in what could be searched."
-	case c.Repositories == 0:
-		return "No repository was searched: repo:, org: and user: fit no name, or those that they fit have no " +
-			"commits. org:x is repo:x/*. Find names with search_repositories."
+// leaveOut leaves out the lines at a place among the best. Context stays beside its line, so no line with context is
+// left out.
+func (f searchResult) leaveOut(file *search.File, place int) {
+	if slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() }) {
+		return
 	}
-	for _, term := range terms {
-		if match := qualified.FindStringSubmatch(term.Text); match != nil && !term.Regexp {
-			return fmt.Sprintf("Nothing fits. %s: is no qualifier and was searched for as text. Branches and tags are "+
-				"chosen by ref, and commits found with list_commits.", match[1])
+	before := len(file.Lines)
+	file.Lines = slices.DeleteFunc(file.Lines, func(l search.Line) bool { return l.Place >= place })
+	file.More += before - len(file.Lines)
+	f.Lines -= before - len(file.Lines)
+}
+
+// leaveOutFile leaves out the last file, with which the next result begins.
+func (f searchResult) leaveOutFile() {
+	last := len(f.Files) - 1
+	for i := range f.Files[last].Lines {
+		if f.Files[last].Lines[i].Matches() {
+			f.Lines--
 		}
 	}
-	return "Nothing fits. Try fewer words, syntax=text, or find_files for names."
-}
-
-// failure returns the error of a search that could search nothing, or nil.
-func (f searchResult) failure(request search.Request) error {
-	if c := f.Counts; c.Broken == 0 || c.Files+c.Binary+c.Large+c.Damaged > 0 || request.Cursor+f.Cursor != "" {
-		return nil
-	}
-	if len(f.Problems) == 1 {
-		return f.Problems[0].Err
-	}
-	var names []string
-	for _, p := range f.Problems[:min(len(f.Problems), maxShownProblems)] {
-		names = append(names, quote(p.Repository))
-	}
-	why, _ := words(f.Problems[0].Err)
-	return say("Nothing could be searched: %s cannot be, such as %s. %s", plural(f.Counts.Broken, "repository"),
-		strings.Join(names, ", "), why)
-}
-
-// cutsLines reports whether a line was cut.
-func (f searchResult) cutsLines() bool {
-	return slices.ContainsFunc(f.Files, func(file search.File) bool {
-		return slices.ContainsFunc(file.Lines, func(l search.Line) bool { return l.Before+l.After > 0 })
-	})
-}
-
-func plural(count int, thing string) string {
-	switch stem, isY := strings.CutSuffix(thing, "y"); {
-	case count == 1:
-		return "1 " + thing
-	case isY:
-		return fmt.Sprintf("%d %sies", count, stem)
-	default:
-		return fmt.Sprintf("%d %ss", count, thing)
-	}
+	f.Files = f.Files[:last]
+	f.Cursor, f.Stopped = f.CursorAfter(last), search.StopRanked
 }

@@ -17,6 +17,7 @@ import (
 // prints them, without those of context.
 func (s *site) searched(arguments args) []string {
 	s.t.Helper()
+	arguments["sort"] = "path"
 	var all []string
 	for {
 		r := s.call("search_code", arguments)
@@ -121,7 +122,7 @@ func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 		gittest.Regular("binary", "needle\x00"), gittest.Regular("large", strings.Repeat("needle\n", fileBytes/7+1)),
 		gittest.Regular("text", "a\nneedle\nb\n"),
 		gittest.Regular("long", strings.Repeat("y", 5000)+"needle"+strings.Repeat("z", 5000)+"\n"))
-	r := s.call("search_code", args{"query": "needle"})
+	r := s.call("search_code", args{"query": "needle", "sort": "path"})
 	for _, want := range []string{"2 lines found; 2 files of 1 repository searched.",
 		"Not searched: 1 file (not text).", "Not searched: 1 file (too large)."} {
 		if !strings.Contains(r.text, want) {
@@ -139,7 +140,7 @@ func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 	if !strings.Contains(r.text, cut) {
 		t.Errorf("%q is not in %s", cut, r.text)
 	}
-	if r := s.call("search_code", args{"query": "needle path:text"}); strings.Contains(r.text, cut) {
+	if r := s.call("search_code", args{"query": "needle path:text", "sort": "path"}); strings.Contains(r.text, cut) {
 		t.Errorf("no line is: %s", r.text)
 	}
 }
@@ -191,7 +192,8 @@ func TestSearchNamesWhatItCannotSearch(t *testing.T) {
 		{"nowhere repo:team/fine repo:team/no-root", "", false, 0, 1, 0, []string{damaged, "team/no-root /",
 			"Nothing fits in what could be searched."}},
 		{"nowhere repo:team/fine", "", false, 0, 0, 0, []string{fewer}},
-		{"hello repo:empty", "", false, 0, 0, 0, []string{"No repository was searched"}},
+		{"hello repo:empty", "", true, 0, 0, 0, []string{"no commits yet"}},
+		{"hello repo:emp*", "", false, 0, 0, 0, []string{"No repository was searched"}},
 		{"hello repo:deep", "", false, 1, 0, 0, nil},
 		{"hello repo:deep", "deeper", true, 0, 0, 0, []string{"nested deeper than is searched"}},
 	} {
@@ -238,7 +240,7 @@ func TestLargeSearchesGoOn(t *testing.T) {
 	if got := s.searched(args{"query": "needle", "perPage": 500}); len(got) != 400 {
 		t.Errorf("%d lines", len(got))
 	}
-	r := s.call("search_code", args{"query": "needle", "perPage": 500})
+	r := s.call("search_code", args{"query": "needle", "perPage": 500, "sort": "path"})
 	if size := len(roundTrip[rawText](t, r.data)); size > maxResult+2000 {
 		t.Errorf("%d bytes of data", size)
 	}
@@ -269,7 +271,13 @@ func TestSearchChoosesRepositories(t *testing.T) {
 		{args{"query": "a", "repo": "trunk", "ref": "main"},
 			"There is no branch main; this is of the default branch trunk."},
 		{args{"query": "hello", "ref": "feature/login"}, "of 1 repository searched."},
-		{args{"query": "HELLO", "repo": "hello"}, "Nothing fits."},
+		{args{"query": "HELLO", "repo": "hello", "syntax": "text"}, "Nothing fits."},
+		{args{"query": "HELLO", "repo": "hello", "sort": "path"}, "Nothing fits."},
+		{args{"query": "HELLO", "repo": "hello"}, "hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958:"},
+		{args{"query": "hello user:team"}, "of 2 repositories searched."},
+		{args{"query": "hello repo:github/hello"}, "There is no repository github/hello; this is of hello."},
+		{args{"query": "hello repo:github/hello repo:trunk"}, "of 2 repositories searched."},
+		{args{"query": "hello repo:trunk OR repo:hello"}, "of 2 repositories searched."},
 		{args{"query": "HELLO", "repo": "hello", "case": "insensitive", "path": "/docs"}, "Nothing fits."},
 	} {
 		r := s.call("search_code", c.arguments)

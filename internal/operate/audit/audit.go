@@ -13,6 +13,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -235,7 +236,7 @@ func outcomeOf(outcome string, status int) string {
 	}
 }
 
-// decide completes and writes the line of a request, or several if it read several commits.
+// decide completes and writes the line of a request, or several if it read several commits or files.
 func (l *Log) decide(decision line, facts resources.Facts, origin mcp.Origin) {
 	decision.Audit, decision.Time = Version, time.Now().UTC()
 	decision.Client, decision.RequestID = origin.Client, origin.RequestID
@@ -254,6 +255,7 @@ func (l *Log) decide(decision line, facts resources.Facts, origin mcp.Origin) {
 	for i, read := range reads {
 		lines[i] = decision
 		lines[i].Repository, lines[i].Commit = read.Repository, read.Commit
+		lines[i].Path = cmp.Or(read.Path, facts.Path)
 		if l.options.Rule != nil && read.Repository != "" {
 			lines[i].Rule = l.options.Rule(facts.Reader, read.Repository)
 		}

@@ -19,6 +19,7 @@ package language
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -129,6 +130,9 @@ func (s Set) ByName(path string) Answer {
 	}
 }
 
+// Names lists the languages of the set in order.
+func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.names)) }
+
 // hasInterpreter reports whether a first line may name one of the languages.
 func (s Set) hasInterpreter() bool {
 	for _, languages := range facts()["interpreter"] {
@@ -167,3 +171,6 @@ func byName(name string) []string {
 }
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// Of returns the languages that the name of a file allows, the likeliest first where that is known.
+func Of(path string) []string { return byName(base(path)) }

@@ -98,7 +98,7 @@ func Compile(terms []Term, c Case) (*Pattern, error) {
 			return nil, err
 		}
 	}
-	fold := c == Insensitive || c == Smart && !hasUpper(terms)
+	fold := c.Folds(terms)
 	p := &Pattern{key: key(terms, fold)}
 	for i, t := range terms {
 		m, err := compile(t, fold)
@@ -110,6 +110,9 @@ func Compile(terms []Term, c Case) (*Pattern, error) {
 	}
 	return p, nil
 }
+
+// Folds reports whether upper and lower case are the same for the terms.
+func (c Case) Folds(terms []Term) bool { return c == Insensitive || c == Smart && !hasUpper(terms) }
 
 func (t Term) check() *Error {
 	switch at := strings.IndexByte(t.Text, '\n'); {

@@ -116,6 +116,9 @@ func merge(spans []Span) []Span {
 // Number of the current line, from 1.
 func (s *Scanner) Number() int { return s.next.Number - 1 }
 
+// Offset of the current line in the text.
+func (s *Scanner) Offset() int { return s.start }
+
 // Line returns the current line without its LF, a slice of the text.
 func (s *Scanner) Line() []byte { return s.text[s.start:s.end] }
 

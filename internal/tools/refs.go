@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 // Sort orders of branches and tags.
@@ -23,12 +26,12 @@ type refsArguments struct {
 	paging
 }
 
-func (a *refsArguments) define(p *parameters) {
+func (a *refsArguments) define(p *arguments.List) {
 	a.place.define(p)
 	a.sort = sortDate
-	p.text(&a.query, "query", "Part of the name, or a glob such as v2.4*.")
-	p.choice(&a.sort, "sort", "date and version: newest first.", sortDate, sortVersion, sortName)
-	p.text(&a.contains, "contains", "Only those that lead to this commit.")
+	p.Text(&a.query, "query", "Part of the name, or a glob such as v2.4*.")
+	p.Choice(&a.sort, "sort", "date and version: newest first.", sortDate, sortVersion, sortName)
+	p.Text(&a.contains, "contains", "Only those that lead to this commit.")
 	a.paging.define(p, 30, 100)
 }
 
@@ -36,6 +39,8 @@ func (a *refsArguments) define(p *parameters) {
 type refList struct {
 	Repository    string    `json:"repository"`
 	DefaultBranch string    `json:"defaultBranch,omitempty"`
+	FirstRelease  string    `json:"firstRelease,omitempty" jsonschema:"With contains, the oldest tag that is no pre-release"`
+	FirstTag      string    `json:"firstTag,omitempty" jsonschema:"With contains, the oldest tag"`
 	Refs          []refData `json:"refs"`
 	pages
 	remarks
@@ -70,6 +75,9 @@ func (d refData) line() string {
 func branches(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Branch) }
 
 func tags(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Tag) }
+
+// branchesAndTags returns the refs that a revision can name in short.
+func branchesAndTags(refs []git.Ref) []git.Ref { return slices.Concat(branches(refs), tags(refs)) }
 
 func named(refs []git.Ref, name func(git.Ref) string) []git.Ref {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref git.Ref) bool { return name(ref) == "" })
@@ -109,12 +117,12 @@ func (v *visit) listRefs(
 			v.note("None of the %d %s of %s fits. Leave out query or contains to see them.", count, kind, quote(name))
 		}
 	}
-	start, end, err := a.window(len(refs))
+	w, err := a.window(len(refs), func(i int) string { return refs[i].Name })
 	if err != nil {
 		return err
 	}
 	var items []item[refData]
-	for _, ref := range refs[start:end] {
+	for _, ref := range refs[w.start:w.end] {
 		shown, err := v.describeRef(ref)
 		if err != nil {
 			return err
@@ -123,12 +131,17 @@ func (v *visit) listRefs(
 	}
 	data := &refList{Repository: quote(name)}
 	v.data = data
+	if a.contains != "" && kind == "tags" && w.start == 0 {
+		if err := v.addFirst(ctx, data, refs); err != nil {
+			return err
+		}
+	}
 	if branch != "" && kind == "branches" {
 		data.DefaultBranch = quote(branch)
 		v.note("The default branch is %s.", quote(clip(branch)))
 	}
-	data.Refs, data.pages = list(v.result, a.paging, len(refs), items)
-	return v.pointAll(ctx, v.result, data.pages, len(data.Refs), "All branches and tags are in %s.", refsOf(name))
+	data.Refs, data.pages = list(v.result, w, items)
+	return v.pointAll(ctx, v.result, w, len(data.Refs), "All branches and tags are in %s.", refsOf(name))
 }
 
 // selectRefs returns the requested refs in order.
@@ -145,13 +158,12 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []git.Ref)
 	}
 	switch a.sort {
 	case sortVersion:
-		slices.SortStableFunc(refs, func(x, y git.Ref) int { return compareVersions(shortName(y), shortName(x)) })
+		slices.SortStableFunc(refs, func(x, y git.Ref) int {
+			return spelling.CompareVersions(shortName(y), shortName(x))
+		})
 	case sortDate:
 		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err
-		}
-		if last := len(refs) - 1; a.contains != "" && last > 0 {
-			v.note("The oldest of these is %s.", quote(clip(shortName(refs[last]))))
 		}
 	}
 	return refs, nil
@@ -213,6 +225,49 @@ func (v *visit) sortByDate(ctx context.Context, refs []git.Ref) error {
 	return nil
 }
 
+// addFirst puts the answer to contains before a list of tags: the first release and the first tag.
+func (v *visit) addFirst(ctx context.Context, data *refList, refs []git.Ref) error {
+	byAge, err := v.sortByAge(ctx, refs)
+	if err != nil || len(byAge) == 0 {
+		return err
+	}
+	data.FirstTag = quote(byAge[0].Tag())
+	release := "none"
+	at := slices.IndexFunc(byAge, func(ref git.Ref) bool { return spelling.IsRelease(ref.Tag()) })
+	if at >= 0 {
+		data.FirstRelease = quote(byAge[at].Tag())
+		release = data.FirstRelease
+	}
+	v.content = "first release: " + release + ", first tag: " + data.FirstTag + "\n"
+	return nil
+}
+
+// sortByAge returns tags oldest first, and in the order of their versions if they have the same
+// date. A tag without a date, as old versions of git made, has that of its commit.
+func (v *visit) sortByAge(ctx context.Context, refs []git.Ref) ([]git.Ref, error) {
+	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, refs)
+	if err != nil {
+		return nil, err
+	}
+	commits := make([]git.Ref, len(refs))
+	for i, ref := range refs {
+		commits[i] = git.Ref{Target: ref.Commit, Commit: ref.Commit}
+	}
+	commitDates, err := history.RefDates(ctx, v.snapshot, v.Facts, commits)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string]uint64, len(refs))
+	for i, ref := range refs {
+		of[ref.Name] = cmp.Or(dates[i], commitDates[i])
+	}
+	sorted := slices.Clone(refs)
+	slices.SortFunc(sorted, func(x, y git.Ref) int {
+		return cmp.Or(cmp.Compare(of[x.Name], of[y.Name]), spelling.CompareVersions(x.Tag(), y.Tag()))
+	})
+	return sorted, nil
+}
+
 // describeRef reads the data of a ref, and marks an unreadable one.
 func (v *visit) describeRef(ref git.Ref) (refData, error) {
 	d := refData{Name: quote(shortName(ref))}
@@ -247,59 +302,91 @@ func (v *visit) describeRef(ref git.Ref) (refData, error) {
 	return d, err
 }
 
-// compareVersions orders names by the numbers in them, as strverscmp(3) does: at the first
-// difference, runs of digits are compared as numbers, and runs with a leading zero as digits of a
-// fraction. As with git's versionsort.suffix set to "-", v1.0-rc1 comes before v1.0.
-func compareVersions(a, b string) int {
-	at := 0
-	for at < len(a) && at < len(b) && a[at] == b[at] {
-		at++
-	}
-	if at == len(a) && at == len(b) {
-		return 0
-	}
-	if x, y := goesOnWith(a, at, '-'), goesOnWith(b, at, '-'); x != y && (at == 0 || a[at-1] != '-') {
-		if x {
-			return -1
-		}
-		return 1
-	}
-	start := at
-	for start > 0 && isDigit(a[start-1]) {
-		start--
-	}
-	x, y := digitsOf(a[start:]), digitsOf(b[start:])
-	if x == "" || y == "" {
-		return strings.Compare(a[at:], b[at:])
-	}
-	return cmp.Or(compareDigits(x, y), strings.Compare(a[at:], b[at:]))
-}
-
-func goesOnWith(s string, at int, c byte) bool { return at < len(s) && s[at] == c }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// digitsOf returns the leading digits of a string.
-func digitsOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))] }
-
-// compareDigits compares whole numbers of any length. Numbers with a leading zero are fractions,
-// which are less. The fraction with more leading zeros is less, even if only zeros follow.
-func compareDigits(x, y string) int {
-	fraction := func(s string) int {
-		if len(s) > 1 && s[0] == '0' {
-			return 0
-		}
-		return 1
-	}
-	if a, b := fraction(x), fraction(y); a != b {
-		return cmp.Compare(a, b)
-	} else if a == 1 {
-		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
-	}
-	zeros := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0")) }
-	return cmp.Or(cmp.Compare(zeros(y), zeros(x)), strings.Compare(x, y))
-}
-
 // shownID is the number of digits of abbreviated ids: enough to be unambiguous within a repository,
 // and a third of a full id's length. Data has full ids.
 const shownID = 12
+
+// maxSignatureBytes bounds the shown part of a signature; most are below 1,000 bytes.
+const maxSignatureBytes = 4 << 10
+
+type tagArguments struct {
+	place
+	tag string
+}
+
+func (a *tagArguments) define(p *arguments.List) {
+	a.place.define(p)
+	p.Text(&a.tag, "tag", "Name of the tag.").Required = true
+}
+
+func (v *visit) getTag(_ context.Context, a tagArguments) error {
+	name := strings.TrimPrefix(strings.TrimPrefix(unquoteName(a.tag), "refs/"), "tags/")
+	shown, repository := quote(clip(name)), quote(v.name())
+	ref, err := v.snapshot.Ref("refs/tags/" + name)
+	if isAbsent(err) {
+		same := v.sameRefs(name, tags)
+		if len(same) != 1 {
+			if len(same) == 0 {
+				same = v.similar(name, tags)
+			}
+			return say("There is no tag %s in %s.%s Find tags with list_tags and query.", shown, repository,
+				didYouMean(same[:min(len(same), maxSuggested)]))
+		}
+		v.note("There is no tag %s; this is %s.", shown, quote(clip(same[0])))
+		shown = quote(clip(same[0]))
+		ref, err = v.snapshot.Ref("refs/tags/" + same[0])
+	}
+	if err != nil {
+		return err
+	}
+	if ref.Target == ref.Commit {
+		commit, err := history.ReadCommit(v.snapshot, ref.Commit)
+		if err != nil {
+			return err
+		}
+		v.content = commitLine(&commit, "", "").line + "\n"
+		v.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", shown,
+			repository, ref.Commit)
+		return nil
+	}
+	tag, err := history.ReadTag(v.snapshot, ref.Target)
+	if isAbsent(err) {
+		v.note("%s of %s is a lightweight tag of %s, which is no commit.", shown, repository, ref.Target)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.content = tagText(v.result, &tag)
+	v.note("%s of %s is an annotated tag.", shown, repository)
+	switch {
+	case ref.Commit.IsZero():
+		v.note("It leads to no commit.")
+		if tag.Kind == "tree" {
+			v.note("It is of a folder, of which get_archive_link has the archive.")
+		}
+	case tag.Target != ref.Commit:
+		v.note("It leads to the commit %s.", ref.Commit)
+	}
+	if tag.Signature == "" {
+		v.note("It is not signed.")
+	} else {
+		v.note("It is signed; the signature was not verified.")
+	}
+	return nil
+}
+
+// tagText is commitText for tags.
+func tagText(r *result, t *history.Tag) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tag %s\nobject %s (%s)\nname %s\n", t.ID, t.Target, line(t.Kind), quote(t.Name))
+	if t.Tagger != (history.Person{}) {
+		fmt.Fprintf(&b, "Tagger: %s\nTaggerDate: %s\n", personLine(t.Tagger), timestamp(t.Tagger))
+	}
+	b.WriteString("\n")
+	b.WriteString(indentedPart(r, "message", t.Message, maxMessageBytes))
+	if t.Signature != "" {
+		b.WriteString("\n" + indentedPart(r, "signature", t.Signature, maxSignatureBytes))
+	}
+	return b.String()
+}

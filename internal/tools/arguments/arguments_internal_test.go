@@ -1,4 +1,4 @@
-package tools
+package arguments
 
 import (
 	"encoding/json"
@@ -8,20 +8,21 @@ import (
 )
 
 type sampleArguments struct {
-	place
-	start  int
-	deep   bool
-	format string
-	paths  []string
+	repo, owner string
+	start       int
+	deep        bool
+	format      string
+	paths       []string
 }
 
-func (a *sampleArguments) define(p *parameters) {
-	a.place.define(p)
+func (a *sampleArguments) define(p *List) {
+	p.Text(&a.repo, "repo", "Full name, from search_repositories.").Required = true
+	p.Text(&a.owner, "owner", "").Hidden = true
 	a.format = "tar"
-	p.number(&a.start, "start_line", "First line.", 1, 1000)
-	p.flag(&a.deep, "recursive", "All.")
-	p.choice(&a.format, "format", "Kind.", "tar", "zip")
-	p.texts(&a.paths, "paths", "Paths.")
+	p.Number(&a.start, "start_line", "First line.", 1, 1000)
+	p.Flag(&a.deep, "recursive", "All.")
+	p.Choice(&a.format, "format", "Kind.", "tar", "zip")
+	p.Texts(&a.paths, "paths", "Paths.")
 }
 
 func readSample(t *testing.T, arguments string) (sampleArguments, error) {
@@ -31,23 +32,25 @@ func readSample(t *testing.T, arguments string) (sampleArguments, error) {
 		t.Fatal(err)
 	}
 	var a sampleArguments
-	p := &parameters{}
+	p := &List{Synonyms: map[string]string{"path": "paths", "file": "paths format"}}
 	a.define(p)
-	return a, p.read(decoded)
+	return a, p.Read(decoded)
 }
 
 func TestArgumentsAreRead(t *testing.T) {
 	for arguments, want := range map[string]sampleArguments{
-		`{"repo":"a"}`: {place: place{repo: "a"}, format: "tar"},
-		`{"repo":"a","owner":"b","start_line":7}`: {place: place{"a", "b"}, start: 7, format: "tar"},
-		`{"repo":"a","start_line":" 12 "}`:        {place: place{repo: "a"}, start: 12, format: "tar"},
-		`{"repo":"a","start_line":3.0,"recursive":true}`: {place: place{repo: "a"}, start: 3, deep: true,
+		`{"repo":"a"}`: {repo: "a", format: "tar"},
+		`{"repo":"a","owner":"b","start_line":7}`: {repo: "a", owner: "b", start: 7, format: "tar"},
+		`{"repo":"a","start_line":" 12 "}`:        {repo: "a", start: 12, format: "tar"},
+		`{"repo":"a","start_line":3.0,"recursive":true}`: {repo: "a", start: 3, deep: true,
 			format: "tar"},
-		`{"repo":"a","recursive":"true","format":"zip"}`: {place: place{repo: "a"}, deep: true, format: "zip"},
-		`{"repo":"a","paths":["x","y"]}`: {place: place{repo: "a"}, format: "tar",
+		`{"repo":"a","recursive":"true","format":"zip"}`: {repo: "a", deep: true, format: "zip"},
+		`{"repo":"a","paths":["x","y"]}`: {repo: "a", format: "tar",
 			paths: []string{"x", "y"}},
-		`{"repo":"a","paths":"x"}`:                    {place: place{repo: "a"}, format: "tar", paths: []string{"x"}},
-		`{"repo":"a","start_line":null,"owner":null}`: {place: place{repo: "a"}, format: "tar"},
+		`{"repo":"a","path":"x","startLine":2}`: {repo: "a", format: "tar", start: 2,
+			paths: []string{"x"}},
+		`{"repo":"a","paths":"x"}`:                    {repo: "a", format: "tar", paths: []string{"x"}},
+		`{"repo":"a","start_line":null,"owner":null}`: {repo: "a", format: "tar"},
 	} {
 		if got, err := readSample(t, arguments); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", arguments, got, err)
@@ -85,10 +88,11 @@ func TestArgumentsAreRefused(t *testing.T) {
 		`{"repo":"a","paths":["x",1]}`: "The argument paths has an item that must " +
 			"be a string.",
 		`{"repo":"a","paths":["x"` + strings.Repeat(`,"x"`, 100) + `]}`: "must be a list of at most 100 strings",
-		`{"repo":"a","startLine":1}`: "There is no argument startLine. Did you " +
+		`{"repo":"a","startLine":0}`: "There is no argument startLine. Did you " +
 			"mean start_line? This tool has: repo, owner, start_line, recursive, format, paths.",
 		`{"repo":"a","recursiv":true}`:     "Did you mean recursive?",
-		`{"repo":"a","path":"x"}`:          "Did you mean paths?",
+		`{"repo":"a","path":1}`:            "Did you mean paths?",
+		`{"repo":"a","file":"zip"}`:        "Did you mean paths or format?",
 		`{"repo":"a","quite_another":"x"}`: "There is no argument quite_another. This tool has",
 		`{"repo":"a","evil\u202e":"x"}`:    `There is no argument "evil\342\200\256".`,
 	} {
@@ -99,7 +103,7 @@ func TestArgumentsAreRefused(t *testing.T) {
 }
 
 func TestSchemaHasTheOrderOfTheDefinition(t *testing.T) {
-	p := &parameters{}
+	p := &List{}
 	new(sampleArguments).define(p)
 	const want = `{"type":"object","properties":{` +
 		`"repo":{"type":"string","description":"Full name, from search_repositories."},` +
@@ -112,13 +116,13 @@ func TestSchemaHasTheOrderOfTheDefinition(t *testing.T) {
 	if err := json.Unmarshal([]byte(want), &expected); err != nil {
 		t.Fatal(err)
 	}
-	first := string(marshal(p.schema()))
+	first := marshalled(t, p)
 	var got any
 	if err := json.Unmarshal([]byte(first), &got); err != nil || !reflect.DeepEqual(got, expected) {
 		t.Errorf("got  %s\nwant %s", first, want)
 	}
 	at := 0
-	for _, name := range p.names() {
+	for _, name := range p.Names() {
 		if name == "owner" { // it is understood, and not listed
 			continue
 		}
@@ -129,8 +133,17 @@ func TestSchemaHasTheOrderOfTheDefinition(t *testing.T) {
 		at = next
 	}
 	for range 20 {
-		if again := string(marshal(p.schema())); again != first {
+		if again := marshalled(t, p); again != first {
 			t.Fatalf("the order changes: %s\n%s", first, again)
 		}
 	}
+}
+
+func marshalled(t *testing.T, p *List) string {
+	t.Helper()
+	raw, err := json.Marshal(p.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }

@@ -1,0 +1,71 @@
+package rank
+
+import (
+	"cmp"
+	"math"
+)
+
+// Statistics are how many files there are, and how many have each term.
+type Statistics struct {
+	Files int // set by the caller: all that were searched
+	with  []int
+}
+
+// Statistics returns those of no files.
+func (q *Query) Statistics() *Statistics { return &Statistics{with: make([]int, len(q.terms))} }
+
+// Add counts the terms of a file.
+func (s *Statistics) Add(t *Tally) {
+	for _, c := range t.Counts {
+		s.with[c.Term]++
+	}
+}
+
+// rarity is BM25's inverse document frequency.
+func (s *Statistics) rarity(term int) float64 {
+	with := float64(s.with[term])
+	return math.Log(1 + (max(float64(s.Files), with)-with+0.5)/(with+0.5))
+}
+
+// Score tells where a file comes among others.
+type Score struct {
+	HasAll bool // code that has all words
+	Value  float64
+}
+
+// Compare orders the better score first.
+func (s Score) Compare(t Score) int {
+	if s.HasAll != t.HasAll {
+		if s.HasAll {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(t.Value, s.Value)
+}
+
+// Score returns the score of a file by its path and tally.
+func (s *Scanner) Score(q *Query, all *Statistics, path string, t *Tally) Score {
+	have := make([]float64, len(q.terms))
+	length := 1 - lengthShare + lengthShare*float64(t.Bytes)/typicalBytes
+	for _, c := range t.Counts {
+		have[c.Term] = (float64(c.Other) + weightInName*float64(c.Names+c.InName)) / length
+		if c.Names > 0 {
+			have[c.Term] += weightName
+		}
+	}
+	inPath := make([]bool, len(q.terms))
+	s.each(q, []byte(path), func(term, _, _ int) { inPath[term] = true })
+	value := 0.0
+	for i, n := range have {
+		if inPath[i] {
+			n += weightPath
+			have[i] = n
+		}
+		if n > 0 {
+			value += q.value(i, all) * (saturation + 1) * n / (saturation + n)
+		}
+	}
+	c := classOf(path, t.Generated)
+	return Score{c.isMeant() && q.hasAll(have), value * c.factor()}
+}
