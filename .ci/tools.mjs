@@ -80,7 +80,7 @@ export const calls = [
   },
   {
     name: "search_code",
-    arguments: { repo: "hello", query: "greeting", case: "sensitive" },
+    arguments: { repo: "hello", query: "greeting", case: "sensitive", sort: "path" },
     check: ({ data, texts }) => {
       const found = data.files.flatMap((f) => f.lines.map((l) => `${f.path}:${l.line}:${l.column}:${l.text}`));
       const printed = lines(git("hello", "grep", "-n", "--column", "-I", "-e", "greeting", "HEAD"));

@@ -80,7 +80,7 @@ export async function model(...script) {
 // Calls that an agent makes, and what its model has to see of each.
 const link = /repo:\/\/story\/archive\/[0-9a-f]{40}\.tar\.gz/;
 export const calls = [
-  { name: "list_tags", arguments: { repo: "story", perPage: 2 }, sees: [/^v[0-9] [0-9a-f]{12} /m, /\[Cut here\. Go on with page=2\]/] },
+  { name: "list_tags", arguments: { repo: "story", perPage: 2 }, sees: [/^v[0-9] [0-9a-f]{12} /m, /\[Cut here\. Go on with cursor=/] },
   { name: "list_commits", arguments: { repo: "story", perPage: 2 }, sees: [/: change 6$/m, /: change 5$/m, /\[Cut here\. Go on with cursor=/] },
   { name: "get_file_contents", arguments: { repo: "story", path: "long.txt" }, sees: [/^line 1 of/, /\[Cut here\. Go on with start_line=[0-9]+\]/, /GET \/raw\/|curl /] },
   { name: "get_repository_tree", arguments: { repo: "story" }, sees: [/ image\.png$/m] },

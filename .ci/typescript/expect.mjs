@@ -81,7 +81,7 @@ export async function callsTools(client, streamable) {
 }
 
 export async function toolsExplainErrors(client) {
-  const result = await client.callTool({ name: "list_tags", arguments: { repo: "hello", per_page: 1 } });
+  const result = await client.callTool({ name: "list_tags", arguments: { repo: "hello", perPag: 1 } });
   assert.equal(result.isError, true);
   assert.match(result.content[0].text, /Did you mean perPage\?/);
 }
