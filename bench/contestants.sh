@@ -90,9 +90,8 @@ curl_delta() {
         tar xz -C "$DIR/checkout" --exclude .repomcp
 }
 
-# added FOLDER is what others have to do for a status.
+# added FOLDER is what the files of a plain archive need before a status says what was changed.
 added() {
-    curl_tar "$1"
     git -C "$1" init -q
     git -C "$1" add -A
 }
@@ -371,7 +370,8 @@ clones() {
 
 clone_nginx='`git clone --depth 1`, HTTP (nginx)' own_curl='`curl` of a checkout \| `tar xz`'
 own_checkout='repomcp archive, tar.gz, checkout' own_blobless='repomcp archive, tar.gz, blobless checkout'
-init_add='after `curl`, `tar`, `git init`, `git add`' after_curl='after `curl` of a checkout, `tar`'
+init_add='`git init`, `git add`, `git status`, in a plain archive' after_add='`git status` alone, in the same'
+after_curl='`git status`, in a checkout'
 curl_delta='`curl` of the difference \| `tar xz`' get_checkout='repomcp get --checkout' sync_checkout='repomcp sync --checkout'
 
 # checkouts are archives that are clones.
@@ -387,7 +387,8 @@ checkouts() {
     contestant "$own_checkout" 'own_archive tar.gz --profile checkout --origin https://git.example/a'
     contestant "$own_blobless" 'own_archive tar.gz --profile checkout --origin https://git.example/a --objects blobless'
     comparison checkout 'sync c mirror' 'the first git status'
-    contestant "$init_add" 'exec git -C "$DIR/$ROUND" status --short' '' 'added "$DIR/$ROUND"'
+    contestant "$init_add" 'added "$DIR/$ROUND" && exec git -C "$DIR/$ROUND" status --short' '' 'curl_tar "$DIR/$ROUND"'
+    contestant "$after_add" 'exec git -C "$DIR/$ROUND" status --short' '' 'curl_tar "$DIR/$ROUND" && added "$DIR/$ROUND"'
     contestant "$after_curl" 'exec git -C "$DIR/$ROUND" status --short' '' 'curl_checkout "$DIR/$ROUND"'
     comparison checkout sync 'a changed file of a clone' 0 '' 'push_lines 1'
     contestant "$git_reset" 'quietly fetch -q --depth 1 && quietly reset -q --hard FETCH_HEAD' '' 'checkout_by clone'
