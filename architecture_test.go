@@ -28,8 +28,8 @@ var arrows = map[string][]string{
 		"internal/operate/admin", "internal/operate/audit", "internal/operate/doctor",
 		"internal/operate/metrics", "internal/operate/refresh", "internal/operate/statuspage",
 		"internal/operate/telemetry",
-		"internal/repos", "internal/resources", "internal/resources/uploadpack", "internal/search",
-		"internal/tools", "internal/tools/prompts", "internal/watch",
+		"internal/repos", "internal/resources", "internal/resources/skills", "internal/resources/uploadpack",
+		"internal/search", "internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
 	"client": {"client/internal/retry", "internal/mcp/binary"},
@@ -56,11 +56,11 @@ var arrows = map[string][]string{
 	"internal/operate/doctor": {
 		"internal/access/limits", "internal/access/oauth", "internal/access/rules", "internal/access/tokens",
 		"internal/base/loopback", "internal/base/panics", "internal/cache", "internal/git", "internal/links",
-		"internal/operate/refresh", "internal/repos", "internal/resources/uploadpack",
+		"internal/operate/refresh", "internal/repos", "internal/resources/skills", "internal/resources/uploadpack",
 	},
 	"internal/operate/metrics": {
 		"internal/access/limits", "internal/base/workers", "internal/cache", "internal/git", "internal/httpx",
-		"internal/mcp", "internal/operate/refresh", "internal/repos", "internal/watch",
+		"internal/mcp", "internal/operate/refresh", "internal/repos", "internal/resources/skills", "internal/watch",
 	},
 	"internal/operate/refresh": {
 		"internal/base/panics", "internal/base/processes", "internal/git", "internal/repos",
@@ -97,7 +97,7 @@ var arrows = map[string][]string{
 	"internal/mcp": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/git", "internal/git/newest",
 		"internal/git/patch", "internal/links", "internal/mcp/attachments", "internal/mcp/binary", "internal/repos",
-		"internal/resources", "internal/watch",
+		"internal/resources", "internal/resources/skills", "internal/watch",
 	},
 	"internal/mcp/attachments": {"internal/mcp/binary", "internal/resources"},
 	"internal/mcp/binary":      {},
@@ -109,12 +109,17 @@ var arrows = map[string][]string{
 
 	"internal/watch": {
 		"internal/access", "internal/base/panics", "internal/git", "internal/repos", "internal/resources",
+		"internal/resources/skills",
 	},
 
 	"internal/resources": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru",
 		"internal/base/span", "internal/cache", "internal/git", "internal/git/history", "internal/git/patch",
 		"internal/links", "internal/repos",
+	},
+	"internal/resources/skills": {
+		"internal/access/limits", "internal/base/lru", "internal/base/panics", "internal/git", "internal/git/lfs",
+		"internal/git/wildmatch", "internal/repos",
 	},
 	"internal/resources/uploadpack": {
 		"internal/access/limits", "internal/base/processes", "internal/git", "internal/repos",
@@ -317,7 +322,7 @@ var fences = map[string][]string{
 	"github.com/minio":          {"internal/cache"},
 	"gocloud.dev":               {"internal/cache"},
 	"github.com/spf13":          {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
-	"go.yaml.in":                {"internal/access/rules", "internal/commands/cli", "internal/operate/clientconfig"},
+	"go.yaml.in":                {"internal/access/rules", "internal/commands/cli", "internal/operate/clientconfig", "internal/resources/skills"},
 	"github.com/tailscale":      {"internal/operate/clientconfig"},
 	"github.com/pelletier":      {"internal/operate/clientconfig"},
 	"github.com/schollz":        {"internal/commands/remote"},

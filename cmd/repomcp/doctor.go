@@ -102,6 +102,7 @@ var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { return f.links.checkLifetime() },
 	func(f serveFlags) error { return archive.CheckLevel(f.level) },
 	func(f serveFlags) error { _, err := f.chooseTools(tools.Options{}); return err },
+	func(f serveFlags) error { _, err := f.library(nil, nil); return err },
 	serveFlags.checkCertificate,
 	func(f serveFlags) error { return f.authentication.check(f.publicURL, f.intendedEndpoint()) },
 	serveFlags.checkAccess,
@@ -156,6 +157,7 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 	if f.noEvents {
 		s.Watched = 0
 	}
+	s.Skills, _ = f.library(nil, nil) // an error is among the refusals
 	for _, refuse := range refusals {
 		if err := refuse(f); err != nil {
 			s.Refused = append(s.Refused, err)

@@ -27,6 +27,7 @@ import (
 	"github.com/repomcp/repomcp/internal/operate/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/resources/skills"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/tools/prompts"
@@ -85,6 +86,7 @@ type mirrorFlags struct {
 	noEvents         bool
 	maxSubscriptions int
 	checkoutOrigin   string
+	skills           []string
 	fetchHook        string
 	fetchAge         time.Duration
 	limiting         limitFlags
@@ -115,6 +117,9 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 		"URL from which checkouts of archives (profile=checkout) fetch, with {repo} for the repository, as "+
 			"https://git.example.com/{repo}.git (default: this server's own, if it answers git clients, or else "+
 			"the mirror's)")
+	set.StringSliceVar(&f.skills, "skills", skills.DefaultPatterns(),
+		"folders on default branches whose skills are listed (SEP-2640), as patterns such as skills/**; . is the root "+
+			"of a repository, and an empty list lists none (repeatable)")
 	set.DurationVar(&f.rescan, "rescan", 10*time.Second,
 		"how often the folder is searched for new and deleted repositories")
 	set.StringVar(&f.fetchHook, "fetch-hook", "",
@@ -168,6 +173,7 @@ type mirrors struct {
 	engine        *archive.Engine
 	resources     *resources.Service
 	subscriptions *watch.Subscriptions
+	skills        *skills.Library
 	refresher     *refresh.Refresher // nil: mirrors are not refreshed
 	messages      *mcp.Server
 	limits        *limits.Limiter
@@ -197,6 +203,17 @@ func (m *mirrors) close() error {
 	return m.catalogue.Close()
 }
 
+// library returns the skills of --skills.
+func (f mirrorFlags) library(limiter *limits.Limiter, logger *slog.Logger) (*skills.Library, error) {
+	library, err := skills.New(skills.Options{
+		Patterns: append([]string{}, f.skills...), FileLimit: f.readLimit, Limits: limiter, Logger: logger,
+	})
+	if err != nil {
+		return nil, cli.Misused(fmt.Errorf("--skills: %w", err))
+	}
+	return library, nil
+}
+
 // checkCheckoutOrigin refuses a template that makes no origins.
 func (f mirrorFlags) checkCheckoutOrigin() error {
 	if f.checkoutOrigin == "" {
@@ -223,10 +240,14 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	contents.CheckoutOrigin = f.checkoutOrigin
 	contents.Facts = history.NewFacts(f.historyCache / 4)
 	m.resources = resources.New(contents)
+	if m.skills, err = f.library(m.limits, m.logger); err != nil {
+		return err
+	}
 	m.subscriptions = watch.New(watch.Options{
-		Catalogue: m.catalogue, NoEvents: f.noEvents, Total: f.maxSubscriptions, Logger: m.logger,
+		Catalogue: m.catalogue, NoEvents: f.noEvents, Total: f.maxSubscriptions, Skills: m.skills, Logger: m.logger,
 	})
 	messages.Catalogue, messages.Resources, messages.Subscriptions = m.catalogue, m.resources, m.subscriptions
+	messages.Skills = m.skills
 	messages.Version, messages.Logger = version(), m.logger
 	messages.ReadLimit, messages.BinaryLimit = f.readLimit, f.binaryLimit
 	messages.Unknown = tools.Unknown

@@ -160,7 +160,7 @@ func (s *service) run(c *cobra.Command, level *slog.LevelVar) error {
 	files := s.followed(c, level)
 	defer s.operator.serve(ctx, s.hosts, metrics.Sources{
 		Catalogue: s.catalogue, Scheduler: s.engine.Scheduler(), Subscriptions: s.subscriptions,
-		Cache: s.caching.cache, Limits: s.limits, Server: s.server, Refresher: s.refresher,
+		Cache: s.caching.cache, Limits: s.limits, Server: s.server, Refresher: s.refresher, Skills: s.skills,
 	}, func() map[string]error { return faults(files) })()
 	background := append(s.background(s.flags.mirrorFlags), s.caching.watch,
 		func(ctx context.Context) { follow(ctx, s.logger, files) })

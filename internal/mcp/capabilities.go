@@ -42,7 +42,7 @@ type streamExtension struct {
 func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
 	c := capabilities{
 		Resources:  resourceCapabilities{ListChanged: true, Subscribe: true},
-		Extensions: make(map[string]any),
+		Extensions: map[string]any{ExtensionSkills: skillsExtension{DirectoryRead: true}},
 	}
 	if modes := s.modes(ctx, r); modes != nil {
 		c.Resources.Stream = true

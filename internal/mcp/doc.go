@@ -35,6 +35,12 @@
 // A wrong maxStreamSize refuses streams and not the session. An error to a request with an
 // unreadable id has no id, as in MCP's schema.
 //
+// SEP-2640 (skills) is served in both eras, with the codes of 2026-07-28, by which it is defined. Listed
+// URIs are skill://{repo}/{path} and follow the default branch, because hosts keep the user's approval by
+// URI and bind it to digests: URIs by commit would end the approval of all skills of a repository with
+// each push. The conformance suite derives the names of skills from that scheme alone. skills/get takes
+// repo:// URIs as well, for other branches, tags and commits.
+//
 // -32003 and -32004 stay in 2026-07-28 for resources/stream, as SEP-2532 has them. "Not found" is
 // -32602 there and -32002 before; data.reason is the same in both.
 //

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/resources"
@@ -26,6 +27,8 @@ const (
 	ReasonCapability    resources.Reason = "client_capability_missing"
 	ReasonNotStreamable resources.Reason = "stream_not_supported"
 	ReasonSubscriptions resources.Reason = "too_many_subscriptions"
+	ReasonNotSkill      resources.Reason = "not_a_skill"
+	ReasonNotDirectory  resources.Reason = "not_a_directory"
 )
 
 // codes is the one table of JSON-RPC error codes: in the session era and in the modern one
@@ -43,6 +46,8 @@ var codes = map[resources.Reason][2]int{
 	ReasonCapability:                {-32003, -32021},
 	ReasonNotStreamable:             {-32003, -32003},
 	ReasonSubscriptions:             {-32000, -32603}, // never in the modern era, which acknowledges fewer
+	ReasonNotSkill:                  {-32602, -32602},
+	ReasonNotDirectory:              {-32602, -32602},
 	resources.ReasonCancelled:       {-32800, -32800}, // from the Language Server Protocol; MCP has none
 	resources.ReasonURI:             {-32602, -32602},
 	resources.ReasonNotFound:        {-32002, -32602},
@@ -65,6 +70,15 @@ const (
 	SessionEra Era = iota // 2024-11-05 to 2025-11-25
 	ModernEra             // 2026-07-28
 )
+
+// errorEra is the era whose codes a reply has. SEP-2640 defines its methods by the modern era alone: what
+// is not found is -32602 for them in each version.
+func (r *Request) errorEra() Era {
+	if slices.Contains(skillMethods, r.Method) {
+		return ModernEra
+	}
+	return r.Era
+}
 
 // Code is the JSON-RPC error code of a failure in an era.
 func Code(failure *Error, era Era) int { return codes[failure.Reason][era] }

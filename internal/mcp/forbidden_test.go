@@ -62,6 +62,15 @@ func messageProbes(commit string) (list []probe) {
 		"/archive/main.manifest.json", "/nonsense", "/inner/contents", ".git/refs",
 	}
 	add("resources/read", `{"uri":"repo://%s@"}`, uris...)
+	add(MethodReadDirectory, `{"uri":"repo://%s@"}`, uris...)
+	add(MethodSkillsGet, `{"uri":"repo://%s@/SKILL.md"}`, "", "/contents", "/contents/skills/teach",
+		"/refs/heads/main/contents/skills/teach", "/sha/"+commit+"/contents/skills/teach", "/contents/none")
+	for _, method := range []string{MethodRead, MethodStream, "resources/subscribe", MethodReadDirectory, MethodSkillsGet} {
+		add(method, `{"uri":"skill://%s@"}`, "", "/SKILL.md", "/skills/teach", "/skills/teach/SKILL.md", "/none/SKILL.md",
+			"/inner", "?after=a")
+	}
+	add(MethodSkillsList, `{}`, "")
+	add(MethodSkillsList, `{"cursor":"@"}`, "skills:%s")
 	add(MethodStream, `{"uri":"repo://%s@"}`, uris...)
 	add("resources/subscribe", `{"uri":"repo://%s@"}`, uris...)
 	add("resources/unsubscribe", `{"uri":"repo://%s@"}`, uris...)
@@ -106,8 +115,10 @@ func messageProbes(commit string) (list []probe) {
 func (p probe) named(t *testing.T, name string) (params map[string]any) {
 	t.Helper()
 	text := strings.ReplaceAll(p.params, "%s", name)
-	if before, ok := strings.CutSuffix(p.params, `"cursor:%s"}`); ok {
-		text = before + `"` + base64.StdEncoding.EncodeToString([]byte("repositories after "+name)) + `"}`
+	for form, prefix := range map[string]string{`"cursor:%s"}`: cursorPrefix, `"skills:%s"}`: skillsPrefix} {
+		if before, ok := strings.CutSuffix(p.params, form); ok {
+			text = before + `"` + base64.StdEncoding.EncodeToString([]byte(prefix+name)) + `"}`
+		}
 	}
 	if err := json.Unmarshal([]byte(text), &params); err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -124,7 +135,8 @@ func buildRooms(t *testing.T, root string) (commit string) {
 	hidden := gittest.At(t, filepath.Join(root, hiddenName+".git"))
 	hidden.Commit("main", gittest.Regular("README.md", "the first secret\n"))
 	hidden.Git("tag", "-a", "-m", "secret tag", "v1", "main")
-	commit = hidden.Commit("main", gittest.Regular("README.md", "secret\n"), gittest.Regular("folder/a", "secret\n"))
+	commit = hidden.Commit("main", gittest.Regular("README.md", "secret\n"), gittest.Regular("folder/a", "secret\n"),
+		gittest.Regular("skills/teach/SKILL.md", "---\nname: teach\ndescription: secret\n---\n"))
 	gittest.At(t, filepath.Join(root, "open/main.git")).Commit(
 		"main", gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = ../../"+hiddenName+".git\n"),
 		gittest.Gitlink("lib", commit), gittest.Regular("README.md", "open\n"))

@@ -9,13 +9,14 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
 const (
 	// pageSize is the number of repositories on a page of resources/list; each has up to two
-	// resources.
+	// resources, and one for each of its skills.
 	pageSize = 50
 	listTTL  = 10 * time.Second
 )
@@ -51,11 +52,28 @@ func (s *Server) listResources(ctx context.Context, _ *Request, params mcp.Pagin
 	view := s.options.Catalogue.For(ctx)
 	names, more := view.Page(after, pageSize)
 	list := make([]listedResource, 0, 2*len(names))
+	var reads []resources.Read
 	for _, name := range names {
-		if repository, err := view.Known(name); err == nil {
-			list = append(list, s.listed(ctx, repository)...)
+		repository, err := view.Known(name)
+		if err != nil {
+			continue
 		}
+		ref, head, err := repository.HeadTip()
+		if err != nil || ref == "" {
+			list = append(list, card(repository))
+			continue
+		}
+		ofSkills, commit, err := s.skillsOf(ctx, view, repository, head)
+		if err != nil {
+			return nil, resources.AsError(err, "")
+		}
+		if len(ofSkills) > 0 {
+			reads = append(reads, resources.Read{Repository: name, Commit: commit})
+		}
+		list = append(list, card(repository), s.tarball(ctx, name, ref, head))
+		list = append(list, skillResources(name, ofSkills)...)
 	}
+	resources.AccountOf(ctx).ReadFor(ctx, reads)
 	result := members{"resources": list}
 	if more {
 		result["nextCursor"] = cursorAfter(names[len(names)-1])
@@ -77,26 +95,35 @@ const cursorPrefix = "repositories after "
 // so it stays right while repositories come and go: none is listed twice or left out. It is not
 // signed, since every server must accept it: a forged name leads to a page that the client could
 // have reached anyway.
-func cursorAfter(name string) mcp.Cursor {
-	return mcp.Cursor(base64.StdEncoding.EncodeToString([]byte(cursorPrefix + name)))
-}
+func cursorAfter(name string) mcp.Cursor { return encodeCursor(cursorPrefix, name) }
 
 // parseCursor accepts exactly what cursorAfter writes, and no cursor at all.
 func parseCursor(cursor mcp.Cursor) (after string, ok bool) {
 	if cursor == "" {
 		return "", true
 	}
+	after, ok = decodeCursor(cursorPrefix, cursor)
+	return after, ok && repos.IsName(after)
+}
+
+// encodeCursor makes a cursor of a value. The prefix says which list it belongs to.
+func encodeCursor(prefix, value string) mcp.Cursor {
+	return mcp.Cursor(base64.StdEncoding.EncodeToString([]byte(prefix + value)))
+}
+
+// decodeCursor accepts exactly what encodeCursor writes.
+func decodeCursor(prefix string, cursor mcp.Cursor) (value string, ok bool) {
 	decoded, err := base64.StdEncoding.DecodeString(string(cursor))
 	if err != nil {
 		return "", false
 	}
-	after, ok = strings.CutPrefix(string(decoded), cursorPrefix)
+	value, ok = strings.CutPrefix(string(decoded), prefix)
 	// The decoder ignores line ends and stray bits.
-	return after, ok && repos.IsName(after) && cursorAfter(after) == cursor
+	return value, ok && encodeCursor(prefix, value) == cursor
 }
 
-// listed are the listed resources of a repository: its card, and the archive of its default branch.
-func (s *Server) listed(ctx context.Context, repository *repos.Repository) []listedResource {
+// card is the listed description of a repository.
+func card(repository *repos.Repository) listedResource {
 	name := repository.Name()
 	card := listedResource{
 		URI: resources.Resource{Repository: name}.String(), Name: name, MIMEType: resources.TypeJSON,
@@ -105,19 +132,19 @@ func (s *Server) listed(ctx context.Context, repository *repos.Repository) []lis
 	if repository.Quarantined() {
 		card.Description = "A git repository that cannot be read at the moment, and is quarantined."
 	}
-	ref, head, err := repository.HeadTip()
-	if err != nil || ref == "" {
-		return []listedResource{card}
-	}
+	return card
+}
+
+// tarball is the listed archive of the default branch of a repository.
+func (s *Server) tarball(ctx context.Context, name, ref string, head git.ID) listedResource {
 	r := resources.Resource{
 		Repository: name, Kind: resources.Archive, Revision: ref, Options: archive.Options{Format: archive.TarGz},
 	}
 	meta := resources.MergeMeta(s.streamable(), s.resources.ArchiveLinkMeta(ctx, r, head))
-	tarball := listedResource{
+	return listedResource{
 		Meta: meta, URI: r.String(), Name: name + " (tar.gz)", MIMEType: r.Options.Format.MediaType(),
 		Streamable:  s.resources.Downloads(),
 		Description: "All files of the default branch. " + s.howToFetch(),
 		HTTPURL:     meta[resources.MetaHTTP], HTTPURLExpiresAt: meta[resources.MetaHTTPExpires],
 	}
-	return []listedResource{card, tarball}
 }

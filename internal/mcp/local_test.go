@@ -27,6 +27,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/repostest"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/resources/skills"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/tools/prompts"
@@ -57,6 +58,8 @@ type localOptions struct {
 	links resources.Linking
 	cache *cache.Cache
 	tools bool // and prompts
+	// skills are the patterns of listed ones; nil are the usual ones
+	skills []string
 	// logger of the server and its mirrors
 	logger *slog.Logger
 }
@@ -132,10 +135,14 @@ func (s *local) serve(t *testing.T, options localOptions) {
 	}
 	found := resources.New(resources.Options{Catalogue: s.catalogue, Engine: engine, Links: options.links,
 		Cache: options.cache, Logger: options.logger})
-	options.watch.Catalogue = s.catalogue
+	library, err := skills.New(skills.Options{Patterns: options.skills, Logger: options.logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.watch.Catalogue, options.watch.Skills = s.catalogue, library
 	s.subscriptions = watch.New(options.watch)
 	s.Server = New(Options{
-		Catalogue: s.catalogue, Resources: found, Subscriptions: s.subscriptions, Version: "test",
+		Catalogue: s.catalogue, Resources: found, Subscriptions: s.subscriptions, Skills: library, Version: "test",
 		Unknown: tools.Unknown, Sessions: NewSessions(options.key), Logger: options.logger,
 	})
 	if !options.tools {

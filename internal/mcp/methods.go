@@ -9,7 +9,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// These are the methods that the code distinguishes. MethodStream is that of SEP-2532.
+// These are the methods that the code distinguishes. MethodStream is that of SEP-2532; MethodSkillsList,
+// MethodSkillsGet and MethodReadDirectory are those of SEP-2640.
 const (
 	MethodInitialize  = string(mcp.MethodInitialize)
 	MethodInitialized = "notifications/initialized"
@@ -29,6 +30,10 @@ const (
 	MethodPromptsList = string(mcp.MethodPromptsList)
 	MethodPromptsGet  = string(mcp.MethodPromptsGet)
 	MethodSetLevel    = string(mcp.MethodSetLogLevel)
+
+	MethodSkillsList    = "skills/list"
+	MethodSkillsGet     = "skills/get"
+	MethodReadDirectory = "resources/directory/read"
 )
 
 // handler answers a request with a result, or says why not.
@@ -53,6 +58,10 @@ var methods = map[string]struct {
 	MethodToolsCall:   {handle((*Server).callTool), bothEras},
 	MethodPromptsList: {handle((*Server).listPrompts), bothEras},
 	MethodPromptsGet:  {handle((*Server).getPrompt), bothEras},
+
+	MethodSkillsList:    {handle((*Server).listSkills), bothEras},
+	MethodSkillsGet:     {handle((*Server).getSkill), bothEras},
+	MethodReadDirectory: {handle((*Server).readDirectory), bothEras},
 }
 
 var bothEras = []Era{SessionEra, ModernEra}
@@ -144,13 +153,16 @@ func (s *Server) complement(r *Request, result any) {
 	}
 }
 
+// cachedMethods have results that clients may keep for a while.
+var cachedMethods = []string{MethodList, MethodSkillsList, MethodSkillsGet}
+
 // stamp adds the server's identity, and how long a cacheable result may be kept.
 func (s *Server) stamp(r *Request, result mcp.ResultMetadata) {
 	result.SetResultType(mcp.ResultTypeComplete)
 	result.EnsureResultMeta().SetServerInfo(s.implementation())
 	if kept, ok := result.(mcp.CacheHintSetter); ok {
 		var lifetime int64
-		if r.Method == MethodList {
+		if slices.Contains(cachedMethods, r.Method) {
 			lifetime = s.listLifetime().Milliseconds()
 		}
 		kept.SetCacheHints(lifetime, mcp.CacheScopePrivate)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -45,12 +46,22 @@ func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceCont
 	if err != nil {
 		return nil, err
 	}
+	mimeType = typeAt(uri, mimeType)
 	// Clients compare the URI with the one that they asked for.
 	if isText(whole) {
 		return mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: string(whole), Meta: meta}, nil
 	}
 	blob := base64.StdEncoding.EncodeToString(whole)
 	return mcp.BlobResourceContents{URI: uri, MIMEType: mimeType, Blob: blob, Meta: meta}, nil
+}
+
+// typeAt is the type of a resource at a URI. SEP-2640 has text/markdown without an encoding, and JSON has
+// one encoding.
+func typeAt(uri, mimeType string) string {
+	if resources.IsSkill(uri) {
+		mimeType, _, _ = strings.Cut(mimeType, ";")
+	}
+	return mimeType
 }
 
 func (s *Server) readAll(ctx context.Context, found *resources.Found) (whole []byte, mimeType string, err error) {

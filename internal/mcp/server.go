@@ -21,6 +21,7 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/resources/skills"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	Resources *resources.Service
 	// Subscriptions tell clients of changes while they run.
 	Subscriptions *watch.Subscriptions
+	// Skills of the same catalogue. Nil looks for them in the default folders.
+	Skills *skills.Library
 	// Version of the program, shown to clients.
 	Version string
 	// ReadLimit is the largest content of resources/read in bytes; 0 means 4 MiB.
@@ -104,6 +107,9 @@ func New(options Options) *Server {
 	options.Heartbeat = cmp.Or(options.Heartbeat, defaultHeartbeat)
 	options.Sessions = cmp.Or(options.Sessions, NewSessions(nil))
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
+	if options.Skills == nil {
+		options.Skills, _ = skills.New(skills.Options{FileLimit: options.ReadLimit}) // only patterns are refused
+	}
 	return &Server{
 		options: options, resources: options.Resources, logger: options.Logger,
 		calls:    calls{running: make(map[callKey][]*context.CancelCauseFunc)},
@@ -181,10 +187,11 @@ func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 		}
 		failure = resources.Internal(err)
 	}
-	code := Code(failure, r.Era)
+	era := r.errorEra()
+	code := Code(failure, era)
 	resources.AccountOf(ctx).Fail(code)
 	return Reply{
-		Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: code, Refusal: limits.RefusalOf(failure),
+		Message: ErrorReply(r.ID, r.About(failure), era), Code: code, Refusal: limits.RefusalOf(failure),
 	}
 }
 

@@ -111,6 +111,11 @@ func (a *Account) Open(repository string) { a.note(func(f *Facts) { f.Repository
 // Read notes the commits and files that the reply has contents of.
 func (a *Account) Read(list []Read) { a.note(func(f *Facts) { f.Reads = list }) }
 
+// ReadFor is Read that also notes the principal of the context.
+func (a *Account) ReadFor(ctx context.Context, list []Read) {
+	a.note(func(f *Facts) { f.Reads, f.Reader = list, access.PrincipalOf(ctx) })
+}
+
 // Find notes the commit that was found.
 func (a *Account) Find(commit string) { a.note(func(f *Facts) { f.Commit = commit }) }
 

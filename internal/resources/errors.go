@@ -109,8 +109,14 @@ var failures = []struct {
 	{context.Canceled, ReasonCancelled, "The request was cancelled."},
 }
 
-// AsError translates an error of the domain for the client, and adds the URI.
-func AsError(err error, uri string) *Error { return asError(err).With("uri", uri) }
+// AsError translates an error of the domain for the client, and adds the URI unless that is "".
+func AsError(err error, uri string) *Error {
+	failure := asError(err)
+	if uri == "" {
+		return failure
+	}
+	return failure.With("uri", uri)
+}
 
 func asError(err error) *Error {
 	if own := (*Error)(nil); errors.As(err, &own) {

@@ -115,13 +115,21 @@ func (s *Service) FindPage(ctx context.Context, uri string) (*Found, error) {
 }
 
 func (s *Service) find(ctx context.Context, uri string, paged bool) (*Found, error) {
-	resource, err := Parse(uri, s.names(ctx))
+	resource, err := s.parse(ctx, uri)
 	if err != nil {
-		s.freshenMissed(ctx, err)
 		return nil, err
 	}
 	resource.paged = paged
 	return s.findResource(ctx, resource)
+}
+
+// parse parses the URI of a request. A ref that is missing may be fetched.
+func (s *Service) parse(ctx context.Context, uri string) (Resource, error) {
+	resource, err := Parse(uri, s.names(ctx))
+	if err != nil {
+		s.freshenMissed(ctx, err)
+	}
+	return resource, err
 }
 
 func (s *Service) findResource(ctx context.Context, resource Resource) (*Found, error) {

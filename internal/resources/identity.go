@@ -3,7 +3,9 @@ package resources
 import (
 	"context"
 	"errors"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
@@ -22,7 +24,8 @@ func IsAbsence(err error) bool {
 }
 
 // Identity is a string that changes whenever a file, a folder, an archive, its checksum or
-// signature, or the commits of a patch change. It is computed without reading them.
+// signature, or the commits of a patch change. It is computed without reading them. A SKILL.md by
+// its URI of [SkillScheme] changes with each file of its folder: the URI is that of the skill.
 func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
 	switch r.Kind {
 	case Archive, Checksum:
@@ -36,6 +39,9 @@ func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, 
 		}
 		return found.ETag, nil
 	default:
+		if r.Skill && path.Base(r.Path) == skillFile {
+			r.Path = strings.TrimSuffix(strings.TrimSuffix(r.Path, skillFile), "/")
+		}
 		_, entry, err := locate(ctx, snapshot, r)
 		if err != nil {
 			return "", err
@@ -70,6 +76,9 @@ func commitsOf(ctx context.Context, snapshot *git.Snapshot, revision, base strin
 	}
 	return commit.ID.String() + " " + from.ID.String(), nil
 }
+
+// skillFile is the file that makes a folder a skill.
+const skillFile = "SKILL.md"
 
 // PathOf returns the path in the URI of a repository or of one of its resources. The error is
 // [ErrURI], or [git.ErrNotFound] for another scheme.

@@ -5,7 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"path"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 const (
@@ -77,4 +82,102 @@ func compact(view any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// ErrNotFolder says that a URI names something else than a folder.
+var ErrNotFolder = errors.New("the resource is no folder")
+
+// Folder is a folder of a commit, with the snapshot that it is read from. Close it.
+type Folder struct {
+	*Found
+	Snapshot *git.Snapshot
+	Tree     git.ID
+}
+
+// FindFolder finds the folder of a URI, at a commit instead of the URI's own revision unless that is
+// "". What exists and is no folder is [ErrNotFolder].
+func (s *Service) FindFolder(ctx context.Context, uri, commit string) (*Folder, error) {
+	resource, err := s.parse(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	if resource.Kind != Contents || resource.After != "" {
+		return nil, ErrNotFolder
+	}
+	if commit != "" {
+		resource.Revision = commit
+	}
+	folder := new(Folder)
+	folder.Found, err = s.findWith(ctx, resource, func(
+		ctx context.Context, snapshot *git.Snapshot, r Resource,
+	) (*Found, error) {
+		commit, entry, err := locate(ctx, snapshot, r)
+		if err == nil && !entry.Mode.IsDir() {
+			err = ErrNotFolder
+		}
+		if err != nil {
+			return nil, err
+		}
+		folder.Snapshot, folder.Tree = snapshot, entry.ID
+		found := described(r)
+		found.locatedAt(r, commit, entry)
+		return found, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return folder, nil
+}
+
+// Child is an entry of a folder as a resource.
+type Child struct {
+	// Name is the name in the folder, in raw bytes.
+	Name string
+	// MIMEType is that of the name, [TypeFolder] for folders, and "" if the content decides.
+	MIMEType string
+	// Size is that of files and symbolic links, and nil for others.
+	Size *int64
+	Meta map[string]any
+}
+
+// Page returns the entries after one with a name, or the first ones for "", as many as on a page of
+// resources/read. more reports that others follow. A missing name is [git.ErrNotFound].
+func (f *Folder) Page(ctx context.Context, after string) (children []Child, more bool, err error) {
+	entries, more, err := f.Snapshot.TreePage(f.Tree, after, pageEntries)
+	if err != nil {
+		return nil, false, err
+	}
+	children = make([]Child, len(entries))
+	for i, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		view, err := viewEntry(f.Snapshot, Resource{}, entry)
+		if err != nil {
+			return nil, false, missingBlob(err)
+		}
+		children[i] = Child{
+			Name: entry.Name, MIMEType: typeOfEntry(entry), Size: view.Size,
+			Meta: map[string]any{metaID: view.ID, metaMode: view.Mode},
+		}
+	}
+	return children, more, nil
+}
+
+// TypeFolder is the type of folders among the resources of a folder (SEP-2640).
+const TypeFolder = "inode/directory"
+
+// typeOfEntry is the type as far as the name and the mode tell it. A submodule is read as a
+// description.
+func typeOfEntry(entry git.TreeEntry) string {
+	switch {
+	case entry.Mode.IsDir():
+		return TypeFolder
+	case entry.Mode.IsSymlink():
+		return mimeSymlink
+	case entry.Mode.IsGitlink():
+		return TypeJSON
+	default:
+		return sourceTypes[strings.ToLower(path.Ext(entry.Name))]
+	}
 }

@@ -13,6 +13,9 @@ import (
 const (
 	// Scheme begins every URI of a resource.
 	Scheme = "repo://"
+	// SkillScheme begins the URIs of files and folders on default branches in the form that SEP-2640
+	// has for skills: skill://{repo}/{path}. They are accepted, and never canonical.
+	SkillScheme = "skill://"
 	// MaxURIBytes bounds a URI: parsing a longer one costs more than any real path needs.
 	MaxURIBytes = 4 << 10
 )
@@ -56,6 +59,8 @@ type Resource struct {
 	After string
 	// All says that Refs include more than branches and tags.
 	All bool
+	// Skill says that the URI of Contents has [SkillScheme].
+	Skill bool
 
 	// paged says that a list is returned in pages, because it is read and not downloaded. A folder
 	// is always returned in pages.
@@ -73,7 +78,7 @@ type Namespace interface {
 }
 
 // Parse parses a URI. A URI outside of the grammar is ErrURI; a repository, branch or tag that does
-// not exist is [git.ErrNotFound], as is any other Scheme.
+// not exist is [git.ErrNotFound], as is any scheme but [Scheme] and [SkillScheme].
 //
 // Percent-encoding is undone once, here, and nowhere after: slashes may be encoded or not, and no
 // name is ever joined to a path of the host.
@@ -82,7 +87,41 @@ func Parse(uri string, names Namespace) (Resource, error) {
 	if err != nil {
 		return Resource{}, err
 	}
-	return parseNamed(path, query, names, parseBelow)
+	if !IsSkill(uri) {
+		return parseNamed(path, query, names, parseBelow)
+	}
+	if path == "" {
+		return Resource{}, fmt.Errorf("no repository: %w", git.ErrNotFound)
+	}
+	return parseNamed(path, query, names, parseSkill)
+}
+
+// IsSkill reports whether a URI has [SkillScheme].
+func IsSkill(uri string) bool { return hasScheme(uri, SkillScheme) }
+
+func hasScheme(uri, scheme string) bool {
+	return len(uri) >= len(scheme) && strings.EqualFold(uri[:len(scheme)], scheme)
+}
+
+// SkillURI is the URI of a file or folder on the default branch with [SkillScheme]. The first segment
+// stands where other URIs have a host, which has no colon and no at sign.
+func SkillURI(repository, path string) string {
+	first, rest, more := strings.Cut(repository, "/")
+	uri := SkillScheme + escape(first, hostBytes)
+	if more {
+		uri += "/" + EscapePath(rest)
+	}
+	if path != "" {
+		uri += "/" + EscapePath(path)
+	}
+	return uri
+}
+
+// EscapePath encodes the bytes of a path that a URI cannot carry.
+func EscapePath(path string) string { return escape(path, pathBytes) }
+
+func parseSkill(name, rest string, _ Namespace) (Resource, error) {
+	return Resource{Repository: name, Kind: Contents, Path: rest, Skill: true}, nil
 }
 
 // shape parses the part of a URI after the repository's name.
@@ -114,10 +153,11 @@ func decode(uri string) (path string, query []pair, err error) {
 	if len(uri) > MaxURIBytes {
 		return "", nil, fmt.Errorf("%w: longer than %d bytes", ErrURI, MaxURIBytes)
 	}
-	if len(uri) < len(Scheme) || !strings.EqualFold(uri[:len(Scheme)], Scheme) {
+	if !hasScheme(uri, Scheme) && !hasScheme(uri, SkillScheme) {
 		return "", nil, fmt.Errorf("another scheme: %w", git.ErrNotFound)
 	}
-	rawPath, rawQuery, hasQuery := strings.Cut(uri[len(Scheme):], "?")
+	_, rest, _ := strings.Cut(uri, "://")
+	rawPath, rawQuery, hasQuery := strings.Cut(rest, "?")
 	if rawPath != "" {
 		if path, err = decodePath(rawPath); err != nil {
 			return "", nil, err
@@ -362,9 +402,10 @@ func unescape(s string) (string, error) {
 }
 
 // These are the bytes besides letters and digits that RFC 3986 allows unencoded in a path, with the
-// slash, and in a query value.
+// slash, in the name of a host, and in a query value.
 const (
 	pathBytes  = "-._~!$&'()*+,;=:@/"
+	hostBytes  = "-._~!$&'()*+,;="
 	queryBytes = "-._~!$'()*+,;:@/"
 )
 

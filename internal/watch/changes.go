@@ -24,6 +24,7 @@ func (s *Subscriptions) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { s.watcher.Run(ctx, s.markDirty) })
+	running.Go(func() { s.followSkills(ctx) })
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
 	names, swept, cleared := s.catalogue.Names(), time.Now(), time.Now()
@@ -79,15 +80,62 @@ func (s *Subscriptions) retryUnclear() {
 // listChanged handles added and removed repositories. A client that may read none of them gets no
 // notification.
 func (s *Subscriptions) listChanged(before, now []string) {
-	moved := slices.Concat(without(before, now), without(now, before))
+	s.announceMoved(slices.Concat(without(before, now), without(now, before)))
+	s.rebind()
+}
+
+// announceMoved queues a notification about the list for the clients that may read one of the
+// repositories.
+func (s *Subscriptions) announceMoved(names []string) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, c := range s.clients {
-		if slices.ContainsFunc(moved, s.view(c.principal).Sees) {
+		if slices.ContainsFunc(names, s.view(c.principal).Sees) {
 			s.announce(c)
 		}
 	}
-	s.mu.Unlock()
-	s.rebind()
+}
+
+// skillsEvery is the pause between looks at the tips of all repositories, of which each takes some
+// system calls. The looks take at most one part in costShare of the time.
+const skillsEvery = time.Second
+
+// followSkills announces changes of listed skills until ctx ends, while there are clients that want to
+// know: resources/list and skills/list have them.
+func (s *Subscriptions) followSkills(ctx context.Context) {
+	if s.options.Skills == nil {
+		return
+	}
+	pause := skillsEvery
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		began := time.Now()
+		if s.hasListeners() {
+			err := panics.Catch(func() error {
+				s.announceMoved(s.options.Skills.Changes(ctx, s.catalogue.View, s.catalogue.Names()))
+				return nil
+			})
+			if err != nil {
+				s.logger.Error("looking for changed skills panicked", "error", err)
+			}
+		}
+		pause = max(skillsEvery, costShare*time.Since(began))
+	}
+}
+
+// hasListeners reports whether a client wants notifications about the list.
+func (s *Subscriptions) hasListeners() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.clients {
+		if c.lists {
+			return true
+		}
+	}
+	return false
 }
 
 // without returns the names of a list that are not in other, which is sorted.

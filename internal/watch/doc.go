@@ -15,6 +15,10 @@
 // network file system reports nothing: twice a second without the kernel's help (a network file
 // system, no watches left, switched off), else every ten seconds.
 //
+// A change of the skills that a client may have listed is reported as a change of the list. It is found by
+// looking at the default branches of all repositories every second, or as seldom as that takes a
+// twentieth of the time, while there are clients that want to know.
+//
 // Rapid changes are reported once, after they have ended, but at most 700 ms after the first. A
 // slow client blocks no other: its notifications are queued, one per resource.
 //

@@ -14,6 +14,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/resources/skills"
 )
 
 const (
@@ -44,7 +45,9 @@ type Options struct {
 	Total int
 	// NoEvents polls repositories without notifications from the kernel.
 	NoEvents bool
-	Logger   *slog.Logger
+	// Skills tells which pushes change the listed skills; nil: none does.
+	Skills *skills.Library
+	Logger *slog.Logger
 }
 
 // Subscriptions notify clients of changed resources. A repository is watched once, and read when

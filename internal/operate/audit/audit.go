@@ -216,7 +216,7 @@ const codeInternal = -32603
 
 // askedBy returns the URI of a message. A URI of another scheme may be a link, which is a secret.
 func askedBy(request *mcp.Request) string {
-	if uri := request.Params.URI; strings.HasPrefix(uri, resources.Scheme) {
+	if uri := request.Params.URI; strings.HasPrefix(uri, resources.Scheme) || resources.IsSkill(uri) {
 		return resources.ClipLong(resources.Text(uri))
 	}
 	return ""

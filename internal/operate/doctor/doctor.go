@@ -15,6 +15,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/tokens"
 	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/resources/skills"
 )
 
 // Settings are the settings of the server that can be wrong.
@@ -23,6 +24,8 @@ type Settings struct {
 	HideRefs []string
 	// Deep reads all packs and loose objects, and verifies their checksums.
 	Deep bool
+	// Skills finds the skills of the mirrors; nil: they are not looked at.
+	Skills *skills.Library
 	// Refused are the errors that end the server before other checks.
 	Refused []error
 	// Unknown maps environment variables that are no setting to advice.
@@ -120,6 +123,7 @@ var checks = []struct {
 	{"root", (*examination).checkRoot},
 	{"mirrors", (*examination).checkMirrors},
 	{"age", (*examination).checkAge},
+	{"skills", (*examination).checkSkills},
 	{"descriptors", (*examination).checkDescriptors},
 	{"memory", (*examination).checkMemory},
 	{"inotify", (*examination).checkWatches},

@@ -39,6 +39,7 @@ type mirrors struct {
 	names   []string // sorted
 	count   int
 	packs   int
+	skills  int
 	states  map[git.FetchState]int
 	oldest  string
 	fetched time.Time // oldest
@@ -123,6 +124,7 @@ type mirror struct {
 	name     string
 	check    string // the current one
 	packs    int
+	skills   int
 	fetch    git.Fetch
 	findings []Finding
 }
@@ -162,6 +164,7 @@ func (m *mirror) badness() (sum int) {
 
 func (m *mirrors) add(x *mirror) {
 	m.packs += x.packs
+	m.skills += x.skills
 	m.states[x.fetch.State]++
 	if x.fetch.State == git.FetchDone && (m.oldest == "" || x.fetch.At.Before(m.fetched)) {
 		m.oldest, m.fetched = x.name, x.fetch.At
@@ -238,7 +241,35 @@ func (e *examination) examineMirror(ctx context.Context, catalogue *repos.Catalo
 	if e.Deep {
 		m.addDamage(snapshot.Verify(ctx))
 	}
+	e.lookAtSkills(ctx, m, repository)
 	return nil
+}
+
+// lookAtSkills reports the folders that are refused as skills. A mirror whose skills cannot be read has
+// other findings.
+func (e *examination) lookAtSkills(ctx context.Context, m *mirror, repository *repos.Repository) {
+	if e.Skills == nil {
+		return
+	}
+	listing, err := e.Skills.List(ctx, repository)
+	if err != nil {
+		return
+	}
+	m.skills = len(listing.Skills)
+	for _, refusal := range listing.Refused {
+		m.findings = append(m.findings, Finding{Warning, skillsCheck, m.name,
+			fmt.Sprintf("the folder %s is served as no skill: %s", cmp.Or(refusal.Path, "."), refusal.Reason),
+			"change it in the repository, or leave it out of --skills"})
+	}
+}
+
+// skillsCheck is the name of the check of skills.
+const skillsCheck = "skills"
+
+func (e *examination) checkSkills(context.Context) {
+	if e.quiet() && e.mirrors.skills > 0 {
+		e.ok(counted(e.mirrors.skills, "skill is", "skills are") + " listed")
+	}
 }
 
 // checkFetchAge checks the mirror's last fetch.

@@ -123,6 +123,21 @@ func (s Sources) readHook(to chan<- prometheus.Metric) {
 }
 
 var (
+	skillsKept  = describe("skill_folders_kept", "Folders of skills that are remembered, refused ones among them.")
+	skillsBytes = describe("skill_memory_bytes", "Memory of what is remembered of skills.")
+	skillsRead  = describe("skill_reads_total", "Folders and files of skills that were read.", "what")
+)
+
+// readSkills sends the counts of what is remembered of skills.
+func (s Sources) readSkills(to chan<- prometheus.Metric) {
+	stats := s.Skills.Stats()
+	send(to, skillsKept, prometheus.GaugeValue, stats.Kept)
+	send(to, skillsBytes, prometheus.GaugeValue, stats.Bytes)
+	send(to, skillsRead, prometheus.CounterValue, stats.ReadFolders, "folder")
+	send(to, skillsRead, prometheus.CounterValue, stats.ReadFiles, "file")
+}
+
+var (
 	gateRunning = describe("limit_running", "Requests that were let in, by what was looked at.", "gate")
 	gateWaiting = describe("limit_waiting", "Requests that wait for their turn.", "gate")
 	gateMemory  = describe("limit_reserved_bytes", "Memory that requests have reserved.", "gate")

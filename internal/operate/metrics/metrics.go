@@ -20,6 +20,7 @@ import (
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/operate/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources/skills"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -55,6 +56,7 @@ type Sources struct {
 	Cache         *cache.Cache // nil: no cache
 	Limits        *limits.Limiter
 	Refresher     *refresh.Refresher // nil: no refresher
+	Skills        *skills.Library
 	// Server counts connections.
 	Server interface {
 		Connections() int
@@ -64,7 +66,8 @@ type Sources struct {
 
 // Read registers the sources. Call it once.
 func (m *Metrics) Read(s Sources) {
-	m.registry.MustRegister(reader(s.readState), &mirrors{catalogue: s.Catalogue}, reader(s.readGates))
+	m.registry.MustRegister(reader(s.readState), &mirrors{catalogue: s.Catalogue}, reader(s.readGates),
+		reader(s.readSkills))
 	if s.Cache != nil {
 		m.registry.MustRegister(reader(s.readCache))
 	}

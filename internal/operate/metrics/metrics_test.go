@@ -20,6 +20,7 @@ import (
 	"github.com/repomcp/repomcp/internal/operate/metrics"
 	"github.com/repomcp/repomcp/internal/operate/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources/skills"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -49,11 +50,15 @@ func newMetrics(t *testing.T, root string) *metrics.Metrics {
 	if err != nil {
 		t.Fatal(err)
 	}
+	library, err := skills.New(skills.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := metrics.New("1.2.3")
 	m.Read(metrics.Sources{
 		Catalogue: catalogue, Scheduler: scheduler, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
 		Cache: archives, Limits: limits.New(limits.Options{Memory: 1 << 30}), Server: counted{},
-		Refresher: hook,
+		Refresher: hook, Skills: library,
 	})
 	return m
 }
