@@ -1,15 +1,18 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/git/diff"
+	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
@@ -131,4 +134,214 @@ func (f file) noSymbol(name string, found []definitions.Definition) error {
 	slices.Sort(known)
 	return say("%s of %s does not define %s.%s See what it defines with outline=true.", quote(clip(f.entry.path)), f.at,
 		quote(clip(name)), didYouMean(spelling.Closest(clip(name), slices.Compact(known), maxSuggested)))
+}
+
+// function is a definition that is shown around lines of a search.
+type function struct {
+	definitions.Definition
+	text string // its lines, or the first of them
+	last int    // the last line of text
+}
+
+func (f function) isCut() bool { return f.last < f.End }
+
+func (f function) data() codeFunction {
+	d := codeFunction{Start: f.Start, End: f.End, Text: f.text}
+	if f.isCut() {
+		d.Shown = f.last
+	}
+	return d
+}
+
+// fileFunctions are the definitions around the lines of one file of a search.
+type fileFunctions struct {
+	all   []function // around the best line first
+	shown []function // those that there is room for, by their lines
+	// hasPattern reports whether the file could be looked through; outside counts the lines in no definition.
+	hasPattern bool
+	outside    int
+}
+
+const (
+	// minFunctionBytes is the least part of a function that is worth a cut.
+	minFunctionBytes = 256
+	// cutShare is the share of the room that a function gets if it has to be cut, so that others are shown as well.
+	cutShare = 2
+)
+
+// addFunctions adds the definitions around the lines of ranked files, so that texts and data have at most the given
+// size each. The files for which there is no room come in the next result.
+func (s *service) addFunctions(ctx context.Context, f *searchResult, size int) error {
+	files := f.Files
+	for n := range files {
+		around, err := s.functionsAround(ctx, &files[n])
+		if err != nil {
+			return err
+		}
+		f.Files, f.functions = files[:n+1], append(f.functions, around)
+		f.Cursor = f.CursorAfter(n + 1)
+		fits, err := f.addShown(size)
+		if err != nil {
+			return err
+		}
+		if !fits && n > 0 {
+			for f.Files = files; len(f.Files) > n; {
+				f.leaveOutFile()
+			}
+			f.functions = f.functions[:n]
+			break
+		}
+	}
+	return nil
+}
+
+// functionsAround finds the innermost definitions that contain lines of a file.
+func (s *service) functionsAround(ctx context.Context, found *search.File) (around fileFunctions, err error) {
+	snapshot, err := s.Catalogue.For(ctx).Snapshot(found.Repository)
+	if err != nil {
+		return around, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	text, list, err := file{
+		visit: &visit{service: s, snapshot: snapshot},
+		entry: entry{found.Path, git.TreeEntry{ID: found.Blob}},
+	}.definitions()
+	if errors.As(err, new(*failure)) { // there is no pattern, or the file is too large
+		return around, nil
+	}
+	if err != nil {
+		return around, err
+	}
+	around.hasPattern = true
+	lines := strings.SplitAfter(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
+	byPlace := func(a, b search.Line) int { return a.Place - b.Place }
+	for _, l := range slices.SortedFunc(slices.Values(found.Lines), byPlace) {
+		d := innermost(list, l.Number)
+		switch {
+		case d == nil:
+			around.outside++
+		case !slices.ContainsFunc(around.all, func(f function) bool { return f.Start == d.Start && f.End == d.End }):
+			around.all = append(around.all, function{*d, strings.Join(lines[d.Start-1:d.End], ""), d.End})
+		}
+	}
+	return around, nil
+}
+
+// innermost returns the innermost definition that contains a line, or nil.
+func innermost(list []definitions.Definition, line int) *definitions.Definition {
+	for i := len(list) - 1; i >= 0; i-- { // those inside of others are behind them
+		if d := &list[i]; d.Start <= line && line <= d.End {
+			return d
+		}
+	}
+	return nil
+}
+
+// addShown adds functions of the last file as long as the result keeps to a size. It reports whether it does, with
+// at least one function if the file has any.
+func (f *searchResult) addShown(size int) (bool, error) {
+	used, err := f.size()
+	if err != nil || used > size {
+		return false, err
+	}
+	last := &f.functions[len(f.functions)-1]
+	for _, whole := range last.all {
+		fits, err := f.tryFunction(last, whole, size)
+		for room := (size - used) / cutShare; !fits && len(last.shown) == 0 && room >= minFunctionBytes; room -= room / 4 {
+			part := excerpt.Beginning(whole.text, room)
+			if part.Within > 0 || err != nil { // not even a line fits
+				break
+			}
+			fits, err = f.tryFunction(last, function{whole.Definition, part.Text, whole.Start + part.Last - 1}, size)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return len(last.all) == 0 || len(last.shown) > 0, nil
+}
+
+// tryFunction adds a function unless the result is too large then.
+func (f *searchResult) tryFunction(to *fileFunctions, add function, size int) (bool, error) {
+	before := to.shown
+	if slices.ContainsFunc(before, func(other function) bool { return other.Start <= add.Start && add.End <= other.last }) {
+		return true, nil
+	}
+	to.shown = slices.DeleteFunc(slices.Clone(before), func(other function) bool {
+		return add.Start <= other.Start && other.End <= add.last
+	})
+	to.shown = append(to.shown, add)
+	slices.SortFunc(to.shown, func(a, b function) int { return cmp.Or(a.Start-b.Start, b.End-a.End) })
+	used, err := f.size()
+	if err != nil || used > size {
+		to.shown = before
+		return false, err
+	}
+	return true, nil
+}
+
+// writeFunctions writes the lines of a file that were found, with the definitions around them.
+func writeFunctions(b *strings.Builder, found search.File, functions []function) {
+	lines, before := found.Lines, 0
+	begin := func(number int) {
+		if before > 0 && number > before+1 {
+			b.WriteString("--\n")
+		}
+		before = number
+	}
+	writeAlone := func(until int) {
+		for ; len(lines) > 0 && lines[0].Number < until; lines = lines[1:] {
+			begin(lines[0].Number)
+			writeFound(b, "  ", &lines[0], lineText(&lines[0]))
+		}
+	}
+	for _, f := range functions {
+		writeAlone(f.Start)
+		number := f.Start
+		for text := range strings.Lines(f.text) {
+			begin(number)
+			text = strings.TrimRight(text, "\r\n")
+			if len(lines) > 0 && lines[0].Number == number {
+				writeFound(b, "  ", &lines[0], text)
+				lines = lines[1:]
+			} else {
+				fmt.Fprintf(b, "  %d- %s\n", number, text)
+			}
+			number++
+		}
+		if f.isCut() {
+			b.WriteString(cutHere(fmt.Sprintf("Read the rest with get_file_contents repo=%s ref=%s path=%s start_line=%d "+
+				"end_line=%d", quote(found.Repository), found.Commit.String()[:shownID], quote(found.Path), f.last+1, f.End)))
+		}
+	}
+	writeAlone(math.MaxInt)
+}
+
+// noteAlone notes why lines are shown without the definitions around them.
+func (f searchResult) noteAlone(r *result) {
+	outside, unknown, cramped := 0, 0, 0
+	for i, around := range f.functions {
+		if !around.hasPattern {
+			unknown++
+			continue
+		}
+		outside += around.outside
+		cramped -= around.outside
+		for _, l := range f.Files[i].Lines {
+			if !slices.ContainsFunc(around.shown, func(f function) bool { return f.Start <= l.Number && l.Number <= f.last }) {
+				cramped++
+			}
+		}
+	}
+	for _, alone := range []struct {
+		count      int
+		thing, why string
+	}{
+		{outside, "line", "outside of definitions"}, {cramped, "line", "no room for the definition; read it with symbol"},
+		{unknown, "file", "no pattern for definitions in its language"},
+	} {
+		if alone.count > 0 {
+			r.note("Shown as single lines: %s (%s).", plural(alone.count, alone.thing), alone.why)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -27,6 +28,15 @@ type codeFile struct {
 	Path       string     `json:"path"`
 	Lines      []codeLine `json:"lines"`
 	More       int        `json:"more,omitempty" jsonschema:"Lines that were found and are left out"`
+	// Functions have the text of lines as well.
+	Functions []codeFunction `json:"functions,omitempty" jsonschema:"Definitions around lines, with show=function"`
+}
+
+type codeFunction struct {
+	Start int    `json:"start_line"`
+	End   int    `json:"end_line"`
+	Shown int    `json:"shown_to,omitempty" jsonschema:"Last line of the text, if the definition is longer"`
+	Text  string `json:"text"`
 }
 
 type codeLine struct {
@@ -50,7 +60,16 @@ type codeCounts struct {
 // searchResult renders a search result.
 type searchResult struct {
 	*search.Result
-	isRanked bool
+	isRanked  bool
+	functions []fileFunctions // of the files, with show=function
+}
+
+// functionsOf returns the functions that are shown of a file.
+func (f searchResult) functionsOf(file int) []function {
+	if file < len(f.functions) {
+		return f.functions[file].shown
+	}
+	return nil
 }
 
 // show puts what was found into the result.
@@ -60,6 +79,47 @@ func (f searchResult) show(r *result, request search.Request) {
 	if f.cutsLines() {
 		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
 	}
+	if f.isRanked && f.Lines > 0 && len(f.functions) == 0 {
+		r.note("Read the best with get_file_contents %s", f.readArguments())
+	}
+}
+
+const (
+	// maxReadFiles and maxReadBytes bound the call that reads the best files.
+	maxReadFiles = 3
+	maxReadBytes = 300
+	// linesAround is how many lines it reads before and behind the best line of each.
+	linesAround = 40
+)
+
+// readArguments returns the arguments with which get_file_contents reads the best files of the first repository, around
+// the best line of each.
+func (f searchResult) readArguments() []byte {
+	type part struct {
+		Path  string `json:"path"`
+		Lines string `json:"lines"`
+	}
+	call := struct {
+		Repo  string `json:"repo"`
+		Ref   string `json:"ref"`
+		Files []part `json:"files"`
+	}{quote(f.Files[0].Repository), f.Files[0].Commit.String()[:shownID], nil}
+	var text []byte
+	for _, file := range f.Files {
+		if file.Repository != f.Files[0].Repository {
+			continue
+		}
+		best := slices.MinFunc(slices.DeleteFunc(slices.Clone(file.Lines), func(l search.Line) bool { return !l.Matches() }),
+			func(a, b search.Line) int { return a.Place - b.Place })
+		call.Files = append(call.Files, part{quote(file.Path),
+			fmt.Sprintf("%d-%d", max(best.Number-linesAround, 1), best.Number+linesAround)})
+		longer := must(json.Marshal(call))
+		if text != nil && len(longer) > maxReadBytes || len(call.Files) > maxReadFiles {
+			break
+		}
+		text = longer
+	}
+	return text
 }
 
 // reads returns the commits that the result has lines of.
@@ -90,6 +150,9 @@ func (f searchResult) data() *codeResults {
 			l := &file.Lines[j]
 			shown.Lines[j] = codeLine{l.Number, l.Column, lineText(l), l.Definition}
 		}
+		for _, shows := range f.functionsOf(i) {
+			shown.Functions = append(shown.Functions, shows.data())
+		}
 		d.Files[i] = shown
 	}
 	return d
@@ -112,38 +175,58 @@ func lineText(l *search.Line) string {
 func (f searchResult) text() string {
 	var b strings.Builder
 	at := ""
-	for _, file := range f.Files {
+	for n, file := range f.Files {
 		if above := quote(file.Repository) + " at " + file.Commit.String() + ":"; above != at {
 			at = above
 			b.WriteString(above + "\n")
 		}
-		path, before := quote(file.Path), 0
-		match, context := path+":", path+"-"
+		before := quote(file.Path)
 		if f.isRanked {
-			b.WriteString(path + "\n")
-			match, context = "  ", "  "
+			b.WriteString(before + "\n")
+			before = "  "
 		}
-		inContext := slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() })
-		for i := range file.Lines {
-			l := &file.Lines[i]
-			if before > 0 && l.Number > before+1 && inContext {
-				b.WriteString("--\n")
-			}
-			before = l.Number
-			switch {
-			case l.Definition:
-				fmt.Fprintf(&b, "%s%d:%d= %s\n", match, l.Number, l.Column, lineText(l))
-			case l.Matches():
-				fmt.Fprintf(&b, "%s%d:%d: %s\n", match, l.Number, l.Column, lineText(l))
-			default:
-				fmt.Fprintf(&b, "%s%d- %s\n", context, l.Number, lineText(l))
-			}
+		if functions := f.functionsOf(n); len(functions) > 0 {
+			writeFunctions(&b, file, functions)
+		} else {
+			writeLines(&b, file.Lines, before, f.isRanked)
 		}
 		if file.More > 0 {
 			fmt.Fprintf(&b, "  %s more\n", plural(file.More, "line"))
 		}
 	}
 	return b.String()
+}
+
+// writeLines writes the lines of a file behind its path, or behind spaces if they are ranked.
+func writeLines(b *strings.Builder, lines []search.Line, path string, isRanked bool) {
+	context := path + "-"
+	match := path + ":"
+	if isRanked {
+		match, context = path, path
+	}
+	inContext := slices.ContainsFunc(lines, func(l search.Line) bool { return !l.Matches() })
+	before := 0
+	for i := range lines {
+		l := &lines[i]
+		if before > 0 && l.Number > before+1 && inContext {
+			b.WriteString("--\n")
+		}
+		before = l.Number
+		if l.Matches() {
+			writeFound(b, match, l, lineText(l))
+		} else {
+			fmt.Fprintf(b, "%s%d- %s\n", context, l.Number, lineText(l))
+		}
+	}
+}
+
+// writeFound writes a line that was found.
+func writeFound(b *strings.Builder, before string, l *search.Line, text string) {
+	mark := ":"
+	if l.Definition {
+		mark = "="
+	}
+	fmt.Fprintf(b, "%s%d:%d%s %s\n", before, l.Number, l.Column, mark, text)
 }
 
 // commits returns the first commits with matches, each represented by one of its files. Files are
@@ -168,6 +251,7 @@ func (f searchResult) note(r *result, request search.Request) {
 	if c.NoPattern > 0 {
 		r.note("No patterns for definitions in: %s with the name.", plural(c.NoPattern, "file"))
 	}
+	f.noteAlone(r)
 	for _, skipped := range []struct {
 		count int
 		why   string

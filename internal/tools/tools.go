@@ -148,7 +148,7 @@ var memories = map[string]int64{
 // memoryOf returns the bound of a call. The arguments are not yet read.
 func memoryOf(tool string, given map[string]any) int64 {
 	memory := memories[tool]
-	if given["symbol"] != nil || given["outline"] != nil {
+	if given["symbol"] != nil || given["outline"] != nil || given["show"] == showFunctions {
 		memory += definitions.MaxMemory
 	}
 	if tool == "list_commits" && (given["symbol"] != nil || given["lines"] != nil) {
