@@ -64,6 +64,22 @@ func TestTheOnlyRevisionThatSaysTheSameIsTaken(t *testing.T) {
 	}
 }
 
+// Another default branch is taken for the common ones, and for those of a clone's remote.
+func TestTheDefaultBranchIsTakenForAnother(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("unstable", gittest.Regular("a", "1"))
+	repo.SetRef("HEAD", "ref: refs/heads/unstable")
+	for _, ref := range []string{"main", "master", "origin/master", "refs/remotes/upstream/main"} {
+		if r := s.call("get_commit", args{"repo": "one", "ref": ref}); r.failed ||
+			!strings.Contains(r.text, "There is no branch "+ref+"; this is of the default branch unstable.") {
+			t.Errorf("%s: %s", ref, r.text)
+		}
+	}
+	if r := s.call("get_commit", args{"repo": "one", "ref": "refs/heads/master"}); !r.failed {
+		t.Errorf("a full name is taken for another: %s", r.text)
+	}
+}
+
 func TestTheOnlyPathThatSaysTheSameIsTaken(t *testing.T) {
 	s, _ := versioned(t)
 	for path, want := range map[string]string{

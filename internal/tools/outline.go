@@ -145,6 +145,9 @@ type function struct {
 
 func (f function) isCut() bool { return f.last < f.End }
 
+// has reports whether the text has a line.
+func (f function) has(line int) bool { return f.Start <= line && line <= f.last }
+
 func (f function) data() codeFunction {
 	d := codeFunction{Start: f.Start, End: f.End, Text: f.text}
 	if f.isCut() {
@@ -170,7 +173,8 @@ const (
 )
 
 // addFunctions adds the definitions around the lines of ranked files, so that texts and data have at most the given
-// size each. The files for which there is no room come in the next result.
+// size each: that of the best line of each file, and then others. The files for which there is no room come in the
+// next result.
 func (s *service) addFunctions(ctx context.Context, f *searchResult, size int) error {
 	files := f.Files
 	for n := range files {
@@ -180,7 +184,7 @@ func (s *service) addFunctions(ctx context.Context, f *searchResult, size int) e
 		}
 		f.Files, f.functions = files[:n+1], append(f.functions, around)
 		f.Cursor = f.CursorAfter(n + 1)
-		fits, err := f.addShown(size)
+		fits, err := f.addBest(size)
 		if err != nil {
 			return err
 		}
@@ -190,6 +194,13 @@ func (s *service) addFunctions(ctx context.Context, f *searchResult, size int) e
 			}
 			f.functions = f.functions[:n]
 			break
+		}
+	}
+	for n := range f.functions {
+		for _, other := range f.functions[n].all {
+			if _, err := f.tryFunction(&f.functions[n], other, size); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -237,28 +248,27 @@ func innermost(list []definitions.Definition, line int) *definitions.Definition 
 	return nil
 }
 
-// addShown adds functions of the last file as long as the result keeps to a size. It reports whether it does, with
-// at least one function if the file has any.
-func (f *searchResult) addShown(size int) (bool, error) {
+// addBest adds the best function of the last file, or the beginning of it. It reports whether the file with it keeps
+// to a size.
+func (f *searchResult) addBest(size int) (bool, error) {
 	used, err := f.size()
 	if err != nil || used > size {
 		return false, err
 	}
 	last := &f.functions[len(f.functions)-1]
-	for _, whole := range last.all {
-		fits, err := f.tryFunction(last, whole, size)
-		for room := (size - used) / cutShare; !fits && len(last.shown) == 0 && room >= minFunctionBytes; room -= room / 4 {
-			part := excerpt.Beginning(whole.text, room)
-			if part.Within > 0 || err != nil { // not even a line fits
-				break
-			}
-			fits, err = f.tryFunction(last, function{whole.Definition, part.Text, whole.Start + part.Last - 1}, size)
-		}
-		if err != nil {
-			return false, err
-		}
+	if len(last.all) == 0 {
+		return true, nil
 	}
-	return len(last.all) == 0 || len(last.shown) > 0, nil
+	best := last.all[0]
+	fits, err := f.tryFunction(last, best, size)
+	for room := (size - used) / cutShare; !fits && err == nil && room >= minFunctionBytes; room -= room / 4 {
+		part := excerpt.Beginning(best.text, room)
+		if part.Within > 0 { // not even a line fits
+			break
+		}
+		fits, err = f.tryFunction(last, function{best.Definition, part.Text, best.Start + part.Last - 1}, size)
+	}
+	return fits, err
 }
 
 // tryFunction adds a function unless the result is too large then.
@@ -328,7 +338,7 @@ func (f searchResult) noteAlone(r *result) {
 		outside += around.outside
 		cramped -= around.outside
 		for _, l := range f.Files[i].Lines {
-			if !slices.ContainsFunc(around.shown, func(f function) bool { return f.Start <= l.Number && l.Number <= f.last }) {
+			if !slices.ContainsFunc(around.shown, func(f function) bool { return f.has(l.Number) }) {
 				cramped++
 			}
 		}
@@ -337,7 +347,7 @@ func (f searchResult) noteAlone(r *result) {
 		count      int
 		thing, why string
 	}{
-		{outside, "line", "outside of definitions"}, {cramped, "line", "no room for the definition; read it with symbol"},
+		{outside, "line", "outside of definitions"}, {cramped, "line", "no room for the definition; a larger perPage makes more"},
 		{unknown, "file", "no pattern for definitions in its language"},
 	} {
 		if alone.count > 0 {

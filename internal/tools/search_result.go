@@ -42,7 +42,7 @@ type codeFunction struct {
 type codeLine struct {
 	Line       int    `json:"line" jsonschema:"Number, from 1"`
 	Column     int    `json:"column,omitempty" jsonschema:"First byte that was found, from 1; absent in lines of context"`
-	Text       string `json:"text"`
+	Text       string `json:"text,omitempty" jsonschema:"Absent if it is in one of the functions"`
 	Definition bool   `json:"definition,omitempty" jsonschema:"The line defines what was searched for"`
 }
 
@@ -152,6 +152,11 @@ func (f searchResult) data() *codeResults {
 		}
 		for _, shows := range f.functionsOf(i) {
 			shown.Functions = append(shown.Functions, shows.data())
+			for j := range shown.Lines {
+				if shows.has(shown.Lines[j].Line) {
+					shown.Lines[j].Text = ""
+				}
+			}
 		}
 		d.Files[i] = shown
 	}
