@@ -274,7 +274,8 @@ func (f *searchResult) addBest(size int) (bool, error) {
 // tryFunction adds a function unless the result is too large then.
 func (f *searchResult) tryFunction(to *fileFunctions, add function, size int) (bool, error) {
 	before := to.shown
-	if slices.ContainsFunc(before, func(other function) bool { return other.Start <= add.Start && add.End <= other.last }) {
+	contains := func(other function) bool { return other.has(add.Start) && other.has(add.End) }
+	if slices.ContainsFunc(before, contains) {
 		return true, nil
 	}
 	to.shown = slices.DeleteFunc(slices.Clone(before), func(other function) bool {
@@ -320,8 +321,9 @@ func writeFunctions(b *strings.Builder, found search.File, functions []function)
 			number++
 		}
 		if f.isCut() {
-			b.WriteString(cutHere(fmt.Sprintf("Read the rest with get_file_contents repo=%s ref=%s path=%s start_line=%d "+
-				"end_line=%d", quote(found.Repository), found.Commit.String()[:shownID], quote(found.Path), f.last+1, f.End)))
+			rest := fmt.Sprintf("repo=%s ref=%s path=%s start_line=%d end_line=%d", quote(found.Repository),
+				found.Commit.String()[:shownID], quote(found.Path), f.last+1, f.End)
+			b.WriteString(cutHere("Read the rest with get_file_contents " + rest))
 		}
 	}
 	writeAlone(math.MaxInt)
@@ -347,7 +349,8 @@ func (f searchResult) noteAlone(r *result) {
 		count      int
 		thing, why string
 	}{
-		{outside, "line", "outside of definitions"}, {cramped, "line", "no room for the definition; a larger perPage makes more"},
+		{outside, "line", "outside of definitions"},
+		{cramped, "line", "no room for the definition; a larger perPage makes more"},
 		{unknown, "file", "no pattern for definitions in its language"},
 	} {
 		if alone.count > 0 {

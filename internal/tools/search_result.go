@@ -79,8 +79,8 @@ func (f searchResult) show(r *result, request search.Request) {
 	if f.cutsLines() {
 		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
 	}
-	if f.isRanked && f.Lines > 0 && len(f.functions) == 0 {
-		r.note("Read the best with get_file_contents %s", f.readArguments())
+	if call := f.readArguments(); call != nil && len(f.functions) == 0 {
+		r.note("Read the best with get_file_contents %s", call)
 	}
 }
 
@@ -93,8 +93,11 @@ const (
 )
 
 // readArguments returns the arguments with which get_file_contents reads the best files of the first repository, around
-// the best line of each.
+// the best line of each; nil if there are none, or their names are too long for a note.
 func (f searchResult) readArguments() []byte {
+	if !f.isRanked || f.Lines == 0 {
+		return nil
+	}
 	type part struct {
 		Path  string `json:"path"`
 		Lines string `json:"lines"`
@@ -109,12 +112,12 @@ func (f searchResult) readArguments() []byte {
 		if file.Repository != f.Files[0].Repository {
 			continue
 		}
-		best := slices.MinFunc(slices.DeleteFunc(slices.Clone(file.Lines), func(l search.Line) bool { return !l.Matches() }),
-			func(a, b search.Line) int { return a.Place - b.Place })
+		isBest := func(l search.Line) bool { return l.Place == 1 }
+		best := file.Lines[slices.IndexFunc(file.Lines, isBest)].Number
 		call.Files = append(call.Files, part{quote(file.Path),
-			fmt.Sprintf("%d-%d", max(best.Number-linesAround, 1), best.Number+linesAround)})
+			fmt.Sprintf("%d-%d", max(best-linesAround, 1), best+linesAround)})
 		longer := must(json.Marshal(call))
-		if text != nil && len(longer) > maxReadBytes || len(call.Files) > maxReadFiles {
+		if len(longer) > maxReadBytes || len(call.Files) > maxReadFiles {
 			break
 		}
 		text = longer
