@@ -190,6 +190,32 @@ func TestFunctionsKeepToTheSizeOfAResult(t *testing.T) {
 	}
 }
 
+// Twenty files are parsed for a result at most, and the others for the next one.
+func TestFunctionsOfManySmallFiles(t *testing.T) {
+	s, repo := single(t)
+	var files []gittest.File
+	for i := range 50 {
+		files = append(files, gittest.Regular(fmt.Sprintf("f%d.py", i), "def needle():\n    pass\n"))
+	}
+	repo.Commit("main", files...)
+	arguments, seen := args{"query": "needle", "show": "function", "perPage": 100}, map[string]bool{}
+	for pages := 1; ; pages++ {
+		r, paths, _, _ := s.found(arguments)
+		if len(paths) > 20 || strings.Count(r.content, "-     pass\n") != len(paths) {
+			t.Errorf("%d files: %s", len(paths), r.text)
+		}
+		for _, path := range paths {
+			seen[path] = true
+		}
+		if arguments["cursor"] = r.data["nextCursor"]; arguments["cursor"] == nil {
+			if len(seen) != 50 || pages != 3 {
+				t.Errorf("%d files on %d pages", len(seen), pages)
+			}
+			return
+		}
+	}
+}
+
 // The call that a result ends with reads the best files.
 func TestSearchesEndWithTheCallThatReads(t *testing.T) {
 	s, repo := single(t)

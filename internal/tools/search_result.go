@@ -23,13 +23,12 @@ type codeResults struct {
 }
 
 type codeFile struct {
-	Repository string     `json:"repository"`
-	SHA        string     `json:"sha" jsonschema:"Commit"`
-	Path       string     `json:"path"`
-	Lines      []codeLine `json:"lines"`
-	More       int        `json:"more,omitempty" jsonschema:"Lines that were found and are left out"`
-	// Functions have the text of lines as well.
-	Functions []codeFunction `json:"functions,omitempty" jsonschema:"Definitions around lines, with show=function"`
+	Repository string         `json:"repository"`
+	SHA        string         `json:"sha" jsonschema:"Commit"`
+	Path       string         `json:"path"`
+	Lines      []codeLine     `json:"lines"`
+	More       int            `json:"more,omitempty" jsonschema:"Lines that were found and are left out"`
+	Functions  []codeFunction `json:"functions,omitempty" jsonschema:"Definitions around lines, with show=function"`
 }
 
 type codeFunction struct {
@@ -42,7 +41,7 @@ type codeFunction struct {
 type codeLine struct {
 	Line       int    `json:"line" jsonschema:"Number, from 1"`
 	Column     int    `json:"column,omitempty" jsonschema:"First byte that was found, from 1; absent in lines of context"`
-	Text       string `json:"text,omitempty" jsonschema:"Absent if it is in one of the functions"`
+	Text       string `json:"text" jsonschema:"Empty if it is in one of the functions"`
 	Definition bool   `json:"definition,omitempty" jsonschema:"The line defines what was searched for"`
 }
 
@@ -109,11 +108,11 @@ func (f searchResult) readArguments() []byte {
 	}{quote(f.Files[0].Repository), f.Files[0].Commit.String()[:shownID], nil}
 	var text []byte
 	for _, file := range f.Files {
-		if file.Repository != f.Files[0].Repository {
+		at := slices.IndexFunc(file.Lines, func(l search.Line) bool { return l.Place == 1 })
+		if at < 0 || file.Repository != f.Files[0].Repository {
 			continue
 		}
-		isBest := func(l search.Line) bool { return l.Place == 1 }
-		best := file.Lines[slices.IndexFunc(file.Lines, isBest)].Number
+		best := file.Lines[at].Number
 		call.Files = append(call.Files, part{quote(file.Path),
 			fmt.Sprintf("%d-%d", max(best-linesAround, 1), best+linesAround)})
 		longer := must(json.Marshal(call))
@@ -188,15 +187,16 @@ func (f searchResult) text() string {
 			at = above
 			b.WriteString(above + "\n")
 		}
-		before := quote(file.Path)
+		path := quote(file.Path)
+		match, context := path+":", path+"-"
 		if f.isRanked {
-			b.WriteString(before + "\n")
-			before = "  "
+			b.WriteString(path + "\n")
+			match, context = "  ", "  "
 		}
 		if functions := f.functionsOf(n); len(functions) > 0 {
 			writeFunctions(&b, file, functions)
 		} else {
-			writeLines(&b, file.Lines, before, f.isRanked)
+			writeLines(&b, file.Lines, match, context)
 		}
 		if file.More > 0 {
 			fmt.Fprintf(&b, "  %s more\n", plural(file.More, "line"))
@@ -205,13 +205,8 @@ func (f searchResult) text() string {
 	return b.String()
 }
 
-// writeLines writes the lines of a file behind its path, or behind spaces if they are ranked.
-func writeLines(b *strings.Builder, lines []search.Line, path string, isRanked bool) {
-	context := path + "-"
-	match := path + ":"
-	if isRanked {
-		match, context = path, path
-	}
+// writeLines writes the lines of a file, those that were found behind match and others behind context.
+func writeLines(b *strings.Builder, lines []search.Line, match, context string) {
 	inContext := slices.ContainsFunc(lines, func(l search.Line) bool { return !l.Matches() })
 	before := 0
 	for i := range lines {
