@@ -62,7 +62,14 @@ func TestRankingOrder(t *testing.T) {
 		"text: a definition":              {`"needle("`, []string{"b.py", "def needle():\n", "a.py", "x = needle()\n"}},
 		"text: more lines":                {`"e("`, []string{"b.py", "e(\ne(\n", "a.py", "e(\n"}},
 		"expression: a definition":        {`/needle\b/`, []string{"b.go", "func needle() {\n", "a.go", "\tneedle\n"}},
-		"quoted and words":                {`"x" needle`, []string{"b.py", "x needle\n", "a.py", "x\n"}},
+		"a definition of the only word before any number of others": {"find_needle", []string{
+			"b.py", filler + filler + "def find_needle():\n", "a.py", strings.Repeat("find_needle()\n", 20)}},
+		"text: a definition before any number of others": {`"find_needle"`, []string{
+			"b.py", filler + filler + "def find_needle():\n", "a.py", strings.Repeat("find_needle()\n", 20)}},
+		"text: a definition with its parameters": {`"find_needle("`, []string{
+			"b.py", filler + filler + "def find_needle(a):\n", "a.py", strings.Repeat("find_needle()\n", 20)}},
+		"code before documentation that defines": {"needle", []string{"b.py", "needle\n", "a.md", "def needle()\n"}},
+		"quoted and words":                       {`"x" needle`, []string{"b.py", "x needle\n", "a.py", "x\n"}},
 		"one of two is enough": {"needle OR pin cushion", []string{"c.py", "pin\n\n\n\n\ncushion\n", "a.py",
 			strings.Repeat("cushion\n", 9)}},
 	} {

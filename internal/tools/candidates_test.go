@@ -64,6 +64,22 @@ func TestTheOnlyRevisionThatSaysTheSameIsTaken(t *testing.T) {
 	}
 }
 
+// Another default branch is taken for the common ones, and for those of a clone's remote.
+func TestTheDefaultBranchIsTakenForAnother(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("unstable", gittest.Regular("a", "1"))
+	repo.SetRef("HEAD", "ref: refs/heads/unstable")
+	for _, ref := range []string{"main", "master", "origin/master", "refs/remotes/upstream/main"} {
+		if r := s.call("get_commit", args{"repo": "one", "ref": ref}); r.failed ||
+			!strings.Contains(r.text, "There is no branch "+ref+"; this is of the default branch unstable.") {
+			t.Errorf("%s: %s", ref, r.text)
+		}
+	}
+	if r := s.call("get_commit", args{"repo": "one", "ref": "refs/heads/master"}); !r.failed {
+		t.Errorf("a full name is taken for another: %s", r.text)
+	}
+}
+
 func TestTheOnlyPathThatSaysTheSameIsTaken(t *testing.T) {
 	s, _ := versioned(t)
 	for path, want := range map[string]string{
@@ -131,6 +147,17 @@ func TestArgumentsOfOtherToolsAreTaken(t *testing.T) {
 		{"get_file_contents", args{"file_path": "README.md"}, args{"path": "README.md"}, "file_path", "path", false},
 		{"get_file_contents", args{"path": "README.md", "view_range": []int{2, 3}},
 			args{"path": "README.md", "start_line": 2, "end_line": 3}, "view_range", "lines", false},
+		{"list_commits", args{"max_count": 1}, args{"perPage": 1}, "max_count", "perPage", false},
+		{"get_file_blame", args{"path": "README.md", "line_start": 2, "end_line": 2},
+			args{"path": "README.md", "start_line": 2, "end_line": 2}, "line_start", "start_line", false},
+		{"get_file_contents", args{"path": "README.md", "start_line": 2, "line_end": 2},
+			args{"path": "README.md", "start_line": 2, "end_line": 2}, "line_end", "end_line", false},
+		{"get_file_contents", args{"paths": []string{"README.md", "bin/hello"}},
+			args{"files": []string{"README.md", "bin/hello"}}, "paths", "files", false},
+		{"search_code", args{"query": "hello", "glob": "*.md"}, args{"query": "hello", "path": "*.md"}, "glob",
+			"path", false},
+		{"list_commits", args{"path": "README.md", "function": "hello"}, args{"path": "README.md", "symbol": "hello"},
+			"function", "symbol", false},
 		{"get_file_contents", args{"path": "README.md", "lines": "L2-L3"},
 			args{"path": "README.md", "start_line": 2, "end_line": 3}, "", "", true},
 		{"get_file_blame", args{"path": "README.md", "offset": 2, "limit": 2},

@@ -39,7 +39,7 @@ type changeView struct {
 
 func (a *changeView) define(p *arguments.List, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.Choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
+	p.Choice(&a.detail, "detail", "stats: files with counts of changed lines; full_patch: the lines.",
 		detailNone, detailStats, detailPatch).Flags(detailPatch, detailStats)
 	p.Texts(&a.paths, "paths", "Only these files and folders.")
 	p.Number(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", 0, maxContextLines)

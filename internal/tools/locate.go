@@ -233,13 +233,13 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	if !errors.Is(err, git.ErrNotFound) || errors.As(err, new(*git.KindError)) {
 		return found{}, err
 	}
-	if slices.Contains(commonDefaultBranches, f.ref) {
-		return v.useDefaultBranch(ctx, f)
-	}
 	name, steps := cutSteps(f.ref)
 	same := v.sameRefs(name, branchesAndTags)
-	if len(same) == 1 {
+	if len(same) == 1 && !slices.Contains(commonDefaultBranches, f.ref) {
 		return v.useSame(ctx, f, same[0], steps)
+	}
+	if slices.Contains(commonDefaultBranches, withoutRemote(f.ref)) {
+		return v.useDefaultBranch(ctx, f)
 	}
 	err = v.noRevision(f.ref, same)
 	if v.Resources.Freshen(ctx, v.repository) { // the commit may arrive
@@ -304,16 +304,21 @@ func (v *visit) useSame(ctx context.Context, f found, name, steps string) (found
 // sameRefs returns the names of branches and tags that say the same as a name that does not exist,
 // which may begin with the name of a clone's remote.
 func (v *visit) sameRefs(name string, choose func([]git.Ref) []git.Ref) []string {
-	short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "remotes/")
-	for _, remote := range []string{"origin/", "upstream/"} {
-		if branch, ok := strings.CutPrefix(short, remote); ok {
-			name = branch
-		}
-	}
-	if strings.HasPrefix(name, "refs/") {
+	if name = withoutRemote(name); strings.HasPrefix(name, "refs/") {
 		return nil
 	}
 	return spelling.Same(name, path.Base(v.name()), v.shortNames(choose))
+}
+
+// withoutRemote returns the branch of a name that begins with that of a clone's remote, or the name.
+func withoutRemote(name string) string {
+	short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "remotes/")
+	for _, remote := range []string{"origin/", "upstream/"} {
+		if branch, ok := strings.CutPrefix(short, remote); ok {
+			return branch
+		}
+	}
+	return name
 }
 
 // dated matches a branch with a time, as in main@{2026-01-31}. A number or a name in the braces asks

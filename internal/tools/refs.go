@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -140,8 +141,24 @@ func (v *visit) listRefs(
 		data.DefaultBranch = quote(branch)
 		v.note("The default branch is %s.", quote(clip(branch)))
 	}
+	if a.sort == sortVersion && kind == "tags" && w.start == 0 {
+		v.noteNewest(refs)
+	}
 	data.Refs, data.pages = list(v.result, w, items)
 	return v.pointAll(ctx, v.result, w, len(data.Refs), "All branches and tags are in %s.", refsOf(name))
+}
+
+// noteNewest notes the release with the highest number if a list by version does not begin with it, because other tags
+// have words before their numbers.
+func (v *visit) noteNewest(refs []git.Ref) {
+	var names []string
+	for _, ref := range refs {
+		names = append(names, shortName(ref))
+	}
+	newest := spelling.NewestRelease(names, path.Base(v.name()))
+	if newest != "" && newest != names[0] {
+		v.note("The release with the highest number is %s.", quote(clip(newest)))
+	}
 }
 
 // selectRefs returns the requested refs in order.

@@ -83,6 +83,22 @@ func (s *site) listed(tool string, arguments args) (rows []string) {
 	return rows
 }
 
+// An order of whole names puts words before numbers; the newest release is named then.
+func TestTagsByVersionNameTheNewestRelease(t *testing.T) {
+	s, repo := single(t)
+	first := repo.Commit("main", gittest.Regular("a", "1"))
+	for _, tag := range []string{"8.2.1", "8.10.0", "8.11.0-rc1", "v2.0.4", "playground"} {
+		repo.SetRef("refs/tags/"+tag, first)
+	}
+	const note = "The release with the highest number is 8.10.0."
+	if r := s.call("list_tags", args{"repo": "one", "sort": "version"}); !strings.Contains(r.text, note) {
+		t.Errorf("%s", r.text)
+	}
+	if r := s.call("list_tags", args{"repo": "one", "sort": "version", "query": "8.10*"}); strings.Contains(r.text, note) {
+		t.Errorf("the first one is named again: %s", r.text)
+	}
+}
+
 func TestRefsAreThoseOfGit(t *testing.T) {
 	gittest.Long(t)
 	compared, refs, fewer := 0, 0, 0

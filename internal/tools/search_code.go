@@ -38,6 +38,12 @@ const (
 	sortPath = "path"
 )
 
+// What a result shows of each file.
+const (
+	showLines     = "lines"
+	showFunctions = "function"
+)
+
 // Syntaxes of a query.
 const (
 	syntaxWords  = "words"
@@ -56,12 +62,12 @@ var cases = map[string]pattern.Case{"sensitive": pattern.Sensitive, "insensitive
 
 type codeArguments struct {
 	place
-	query, ref, sha, path, syntax, letters, sort, cursor string
-	context, perPage                                     int
+	query, ref, sha, path, syntax, letters, sort, show, cursor string
+	context, perPage                                           int
 }
 
 func (a *codeArguments) define(p *arguments.List) {
-	a.syntax, a.letters, a.sort = syntaxWords, caseSmart, sortRank
+	a.syntax, a.letters, a.sort, a.show = syntaxWords, caseSmart, sortRank, showLines
 	p.Text(&a.query, "query",
 		`A question, or symbol:parseURL, "func main" language:go, a OR b -path:test.`).Required = true
 	p.Text(&a.repo, "repo", "All if omitted; several by repo:team/* in the query.")
@@ -73,11 +79,25 @@ func (a *codeArguments) define(p *arguments.List) {
 	p.Choice(&a.syntax, "syntax", `words: "quoted" ones must occur; text: as it is, no qualifiers; regexp: RE2.`,
 		syntaxWords, syntaxText, syntaxRegexp)
 	p.Choice(&a.sort, "sort", "rank: best files first; path: all lines of files with all words.", sortRank, sortPath)
+	p.Choice(&a.show, "show", "function: definitions around lines, whole.", showLines, showFunctions)
 	p.Choice(&a.letters, "case", "smart: sensitive if the query has upper case.", caseSmart, "sensitive",
 		"insensitive")
 	p.Number(&a.context, "context_lines", "Lines around each match.", 0, search.MaxContext)
 	p.Number(&a.perPage, "perPage", "Files (10); with sort=path lines (50).", 1, maxFound)
 	p.Text(&a.cursor, "cursor", "")
+}
+
+// check refuses what cannot be shown together.
+func (a *codeArguments) check() error {
+	switch {
+	case a.show == showLines:
+		return nil
+	case a.sort == sortPath:
+		return say("show=function is for the best lines, and sort=path lists all. Leave one of them out.")
+	case a.context > 0:
+		return say("A definition needs no context. Give show=function or context_lines.")
+	}
+	return nil
 }
 
 func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, error) {
@@ -108,7 +128,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 			return nil, err
 		}
 	}
-	found, err := s.searchToFit(ctx, &request)
+	found, err := s.searchToFit(ctx, &request, a.show)
 	if isAbsent(err) {
 		return nil, s.notSearched(ctx, request)
 	}
@@ -162,14 +182,18 @@ func (a codeArguments) parse() (query search.Query, err error) {
 
 // searchToFit searches with smaller limits until the result is small enough, so that the cursor is
 // that of the last shown line. Repeated searches are answered from the searcher's cache.
-func (s *service) searchToFit(ctx context.Context, request *search.Request) (searchResult, error) {
+func (s *service) searchToFit(ctx context.Context, request *search.Request, show string) (searchResult, error) {
 	defer resources.AccountOf(ctx).Stage("search")()
 	for {
 		found, err := s.Searcher.Search(ctx, *request)
 		if err != nil {
 			return searchResult{}, err
 		}
-		f := searchResult{found, request.Order == search.ByRank}
+		f := searchResult{Result: found, isRanked: request.Order == search.ByRank}
+		if show == showFunctions {
+			err := s.addFunctions(ctx, &f, rankedBytes(request))
+			return f, err
+		}
 		if f.isRanked {
 			fits, err := f.fit(rankedBytes(request))
 			if fits || err != nil || request.Before == 0 {
@@ -221,8 +245,14 @@ func (f searchResult) fit(size int) (bool, error) {
 }
 
 func (f searchResult) fits(size int) (bool, error) {
+	used, err := f.size()
+	return used <= size, err
+}
+
+// size returns the bytes of the texts or of the data, whichever are more.
+func (f searchResult) size() (int, error) {
 	raw, err := json.Marshal(f.data())
-	return max(len(f.text())+len(f.Cursor), len(raw)) <= size, err
+	return max(len(f.text())+len(f.Cursor), len(raw)), err
 }
 
 // leaveOut leaves out the lines at a place among the best. Context stays beside its line, so no line with context is

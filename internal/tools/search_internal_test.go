@@ -18,7 +18,7 @@ func TestARankingReadsEachCommitOnce(t *testing.T) {
 	}}
 	zero := git.ID{}.String()
 	want := []resources.Read{{Repository: "a", Commit: zero}, {Repository: "b", Commit: zero}}
-	if got := (searchResult{found, true}).reads(); !slices.Equal(got, want) {
+	if got := (searchResult{Result: found, isRanked: true}).reads(); !slices.Equal(got, want) {
 		t.Errorf("commits of a ranking: %v, want %v", got, want)
 	}
 }

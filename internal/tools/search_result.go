@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -22,17 +23,25 @@ type codeResults struct {
 }
 
 type codeFile struct {
-	Repository string     `json:"repository"`
-	SHA        string     `json:"sha" jsonschema:"Commit"`
-	Path       string     `json:"path"`
-	Lines      []codeLine `json:"lines"`
-	More       int        `json:"more,omitempty" jsonschema:"Lines that were found and are left out"`
+	Repository string         `json:"repository"`
+	SHA        string         `json:"sha" jsonschema:"Commit"`
+	Path       string         `json:"path"`
+	Lines      []codeLine     `json:"lines"`
+	More       int            `json:"more,omitempty" jsonschema:"Lines that were found and are left out"`
+	Functions  []codeFunction `json:"functions,omitempty" jsonschema:"Definitions around lines, with show=function"`
+}
+
+type codeFunction struct {
+	Start int    `json:"start_line"`
+	End   int    `json:"end_line"`
+	Shown int    `json:"shown_to,omitempty" jsonschema:"Last line of the text, if the definition is longer"`
+	Text  string `json:"text"`
 }
 
 type codeLine struct {
 	Line       int    `json:"line" jsonschema:"Number, from 1"`
 	Column     int    `json:"column,omitempty" jsonschema:"First byte that was found, from 1; absent in lines of context"`
-	Text       string `json:"text"`
+	Text       string `json:"text" jsonschema:"Empty if it is in one of the functions"`
 	Definition bool   `json:"definition,omitempty" jsonschema:"The line defines what was searched for"`
 }
 
@@ -50,7 +59,16 @@ type codeCounts struct {
 // searchResult renders a search result.
 type searchResult struct {
 	*search.Result
-	isRanked bool
+	isRanked  bool
+	functions []fileFunctions // of the files, with show=function
+}
+
+// functionsOf returns the functions that are shown of a file.
+func (f searchResult) functionsOf(file int) []function {
+	if file < len(f.functions) {
+		return f.functions[file].shown
+	}
+	return nil
 }
 
 // show puts what was found into the result.
@@ -60,6 +78,50 @@ func (f searchResult) show(r *result, request search.Request) {
 	if f.cutsLines() {
 		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
 	}
+	if call := f.readArguments(); call != nil && len(f.functions) == 0 {
+		r.note("Read the best with get_file_contents %s", call)
+	}
+}
+
+const (
+	// maxReadFiles and maxReadBytes bound the call that reads the best files.
+	maxReadFiles = 3
+	maxReadBytes = 300
+	// linesAround is how many lines it reads before and behind the best line of each.
+	linesAround = 40
+)
+
+// readArguments returns the arguments with which get_file_contents reads the best files of the first repository, around
+// the best line of each; nil if there are none, or their names are too long for a note.
+func (f searchResult) readArguments() []byte {
+	if !f.isRanked || f.Lines == 0 {
+		return nil
+	}
+	type part struct {
+		Path  string `json:"path"`
+		Lines string `json:"lines"`
+	}
+	call := struct {
+		Repo  string `json:"repo"`
+		Ref   string `json:"ref"`
+		Files []part `json:"files"`
+	}{quote(f.Files[0].Repository), f.Files[0].Commit.String()[:shownID], nil}
+	var text []byte
+	for _, file := range f.Files {
+		at := slices.IndexFunc(file.Lines, func(l search.Line) bool { return l.Place == 1 })
+		if at < 0 || file.Repository != f.Files[0].Repository {
+			continue
+		}
+		best := file.Lines[at].Number
+		call.Files = append(call.Files, part{quote(file.Path),
+			fmt.Sprintf("%d-%d", max(best-linesAround, 1), best+linesAround)})
+		longer := must(json.Marshal(call))
+		if len(longer) > maxReadBytes || len(call.Files) > maxReadFiles {
+			break
+		}
+		text = longer
+	}
+	return text
 }
 
 // reads returns the commits that the result has lines of.
@@ -90,6 +152,14 @@ func (f searchResult) data() *codeResults {
 			l := &file.Lines[j]
 			shown.Lines[j] = codeLine{l.Number, l.Column, lineText(l), l.Definition}
 		}
+		for _, shows := range f.functionsOf(i) {
+			shown.Functions = append(shown.Functions, shows.data())
+			for j := range shown.Lines {
+				if shows.has(shown.Lines[j].Line) {
+					shown.Lines[j].Text = ""
+				}
+			}
+		}
 		d.Files[i] = shown
 	}
 	return d
@@ -112,38 +182,54 @@ func lineText(l *search.Line) string {
 func (f searchResult) text() string {
 	var b strings.Builder
 	at := ""
-	for _, file := range f.Files {
+	for n, file := range f.Files {
 		if above := quote(file.Repository) + " at " + file.Commit.String() + ":"; above != at {
 			at = above
 			b.WriteString(above + "\n")
 		}
-		path, before := quote(file.Path), 0
+		path := quote(file.Path)
 		match, context := path+":", path+"-"
 		if f.isRanked {
 			b.WriteString(path + "\n")
 			match, context = "  ", "  "
 		}
-		inContext := slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() })
-		for i := range file.Lines {
-			l := &file.Lines[i]
-			if before > 0 && l.Number > before+1 && inContext {
-				b.WriteString("--\n")
-			}
-			before = l.Number
-			switch {
-			case l.Definition:
-				fmt.Fprintf(&b, "%s%d:%d= %s\n", match, l.Number, l.Column, lineText(l))
-			case l.Matches():
-				fmt.Fprintf(&b, "%s%d:%d: %s\n", match, l.Number, l.Column, lineText(l))
-			default:
-				fmt.Fprintf(&b, "%s%d- %s\n", context, l.Number, lineText(l))
-			}
+		if functions := f.functionsOf(n); len(functions) > 0 {
+			writeFunctions(&b, file, functions)
+		} else {
+			writeLines(&b, file.Lines, match, context)
 		}
 		if file.More > 0 {
 			fmt.Fprintf(&b, "  %s more\n", plural(file.More, "line"))
 		}
 	}
 	return b.String()
+}
+
+// writeLines writes the lines of a file, those that were found behind match and others behind context.
+func writeLines(b *strings.Builder, lines []search.Line, match, context string) {
+	inContext := slices.ContainsFunc(lines, func(l search.Line) bool { return !l.Matches() })
+	before := 0
+	for i := range lines {
+		l := &lines[i]
+		if before > 0 && l.Number > before+1 && inContext {
+			b.WriteString("--\n")
+		}
+		before = l.Number
+		if l.Matches() {
+			writeFound(b, match, l, lineText(l))
+		} else {
+			fmt.Fprintf(b, "%s%d- %s\n", context, l.Number, lineText(l))
+		}
+	}
+}
+
+// writeFound writes a line that was found.
+func writeFound(b *strings.Builder, before string, l *search.Line, text string) {
+	mark := ":"
+	if l.Definition {
+		mark = "="
+	}
+	fmt.Fprintf(b, "%s%d:%d%s %s\n", before, l.Number, l.Column, mark, text)
 }
 
 // commits returns the first commits with matches, each represented by one of its files. Files are
@@ -168,6 +254,7 @@ func (f searchResult) note(r *result, request search.Request) {
 	if c.NoPattern > 0 {
 		r.note("No patterns for definitions in: %s with the name.", plural(c.NoPattern, "file"))
 	}
+	f.noteAlone(r)
 	for _, skipped := range []struct {
 		count int
 		why   string

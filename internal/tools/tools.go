@@ -148,7 +148,7 @@ var memories = map[string]int64{
 // memoryOf returns the bound of a call. The arguments are not yet read.
 func memoryOf(tool string, given map[string]any) int64 {
 	memory := memories[tool]
-	if given["symbol"] != nil || given["outline"] != nil {
+	if given["symbol"] != nil || given["outline"] != nil || given["show"] == showFunctions {
 		memory += definitions.MaxMemory
 	}
 	if tool == "list_commits" && (given["symbol"] != nil || given["lines"] != nil) {
@@ -259,12 +259,15 @@ var synonyms = map[string]string{
 	"q": "query grep", "text": "query grep", "search": "query grep", "keyword": "query grep", "message": "grep",
 	"pattern": "glob query grep", "regex": "query grep", "regexp": "query grep",
 	"limit": "perPage", "count": "perPage", "max": "perPage", "maxresults": "perPage", "first": "perPage",
-	"pagesize": "perPage", "page": "cursor", "after": "cursor since", "before": "until", "nextcursor": "cursor",
-	"line": "start_line", "linerange": "lines", "viewrange": "lines", "range": "lines ref",
+	"pagesize": "perPage", "maxcount": "perPage", "n": "perPage", "num": "perPage",
+	"page": "cursor", "after": "cursor since", "before": "until", "nextcursor": "cursor",
+	"line": "start_line", "linestart": "start_line", "firstline": "start_line", "lineend": "end_line",
+	"lastline": "end_line", "linerange": "lines", "viewrange": "lines", "range": "lines ref",
 	"from": "base since", "to": "head until",
 	"basehead": "base head", "startdate": "since", "enddate": "until",
 	"file": "path paths", "filename": "path paths", "filepath": "path paths", "dir": "path paths",
-	"directory": "path paths", "folder": "path paths", "path": "paths", "paths": "path",
+	"directory": "path paths", "folder": "path paths", "path": "paths", "paths": "path files",
+	"filepattern": "path glob", "glob": "path path_filter", "function": "symbol", "functionname": "symbol",
 	"repository": "repo", "reponame": "repo", "project": "repo", "org": "owner", "user": "owner",
 	"name": "tag query repo", "branch": "ref head", "revision": "ref head", "rev": "ref head", "tag": "ref head",
 	"commit": "sha head", "commitsha": "sha head", "commitid": "sha head", "hash": "sha head",

@@ -220,7 +220,7 @@ func (s *source) endOf(first, limit int, preprocessed bool) int {
 			continue // it belongs to the definition if more of that follows
 		case s.indents[i] < own:
 			return last
-		case signature && isOpening(line): // below the signature
+		case signature && isOpening(line), string(line) == "{": // below the signature, which may have several lines
 		case isClosing(line):
 			if last = i + 1; !s.opensBody(i) {
 				return last

@@ -60,6 +60,26 @@ struct s {
 19 20 22 0 static const int table[] = {
 23 23 24 0 int declared(int a,
 25 25 27 0 struct s {`},
+		"signatures with bodies below": {"a.c", `static int f(int a,
+	     int b)
+{
+	return a;
+}
+
+A::A(int a)
+    : b(a)
+{
+}
+int declared(int a,
+	     int b);
+
+int g(void)
+{
+}
+`, `1 1 5 0 static int f(int a,
+7 7 10 0 A::A(int a)
+11 11 12 0 int declared(int a,
+14 14 16 0 int g(void)`},
 		"Python": {"a.py", `import x
 
 # of the class

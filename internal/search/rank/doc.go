@@ -42,8 +42,9 @@
 //	generated         0.3    hardly read; what it was made from says the same
 //	vendored          0.3    foreign code, which was copied
 //
-// Code and tests that have all words come before other files, whatever their scores are. Documentation, data and
-// generated code do not: the longest of them have all words of most queries.
+// Code and tests that have all words come before other files, whatever their scores are, and among these the ones that
+// define the only word of the query or what its pattern matches. Documentation, data and generated code do not: the
+// longest of them have all words of most queries.
 package rank
 
 const (

@@ -3,6 +3,7 @@ package rank
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -178,6 +179,18 @@ func (q *Query) addBeginnings(spelling string) {
 func (q *Query) value(i int, s *Statistics) float64 {
 	t := &q.terms[i]
 	return t.weight * s.rarity(i) * math.Pow(float64(max(t.times, 1)), repeatedWord)
+}
+
+// isOnly reports whether a term is all that the query looks for, or one of its alternatives: the only word as a whole,
+// or the pattern. A question has more words, none of which need be a name.
+func (q *Query) isOnly(term int) bool {
+	switch len(q.words) {
+	case 0:
+		return term == q.pattern
+	case 1:
+		return slices.ContainsFunc(q.words[0], func(o option) bool { return len(o) == 1 && o[0].whole == term })
+	}
+	return false
 }
 
 // hasAll reports whether a file with the given weights of terms has all words.

@@ -29,29 +29,36 @@ func (s *Statistics) rarity(term int) float64 {
 
 // Score tells where a file comes among others.
 type Score struct {
-	HasAll bool // code that has all words
-	Value  float64
+	HasAll  bool // code that has all words
+	Defines bool // code that defines the only word, or what the pattern matches
+	Value   float64
 }
 
 // Compare orders the better score first.
 func (s Score) Compare(t Score) int {
-	if s.HasAll != t.HasAll {
-		if s.HasAll {
-			return -1
-		}
-		return 1
+	return cmp.Or(compareBools(s.HasAll, t.HasAll), compareBools(s.Defines, t.Defines), cmp.Compare(t.Value, s.Value))
+}
+
+// compareBools orders true first.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
 	}
-	return cmp.Compare(t.Value, s.Value)
+	return 1
 }
 
 // Score returns the score of a file by its path and tally.
 func (s *Scanner) Score(q *Query, all *Statistics, path string, t *Tally) Score {
-	have := make([]float64, len(q.terms))
+	have, defines := make([]float64, len(q.terms)), false
 	length := 1 - lengthShare + lengthShare*float64(t.Bytes)/typicalBytes
 	for _, c := range t.Counts {
 		have[c.Term] = (float64(c.Other) + weightInName*float64(c.Names+c.InName)) / length
 		if c.Names > 0 {
 			have[c.Term] += weightName
+			defines = defines || q.isOnly(int(c.Term))
 		}
 	}
 	inPath := make([]bool, len(q.terms))
@@ -67,5 +74,5 @@ func (s *Scanner) Score(q *Query, all *Statistics, path string, t *Tally) Score 
 		}
 	}
 	c := classOf(path, t.Generated)
-	return Score{c.isMeant() && q.hasAll(have), value * c.factor()}
+	return Score{c.isMeant() && q.hasAll(have), c.isMeant() && defines, value * c.factor()}
 }

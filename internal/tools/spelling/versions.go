@@ -72,6 +72,19 @@ func IsRelease(name string) bool {
 	})
 }
 
+// NewestRelease returns the name of the release with the highest version number, "" if there is none. Names may begin
+// with that of the product: an order of whole names puts v2.0 before 8.0.
+func NewestRelease(names []string, product string) (newest string) {
+	highest := ""
+	for _, name := range names {
+		digits := versionOf(name, strings.ToLower(product)).digits
+		if digits != "" && IsRelease(name) && (newest == "" || CompareVersions(digits, highest) > 0) {
+			newest, highest = name, digits
+		}
+	}
+	return newest
+}
+
 var letterRuns = regexp.MustCompile(`[a-z]+`)
 
 // preReleases are the words by which projects mark versions that are no releases, in lower case.
