@@ -36,7 +36,7 @@ const (
 
 // scratch is the working memory of a worker.
 type scratch struct {
-	content []byte
+	content []byte // the buffer of [Searcher.readText]
 	scanner pattern.Scanner
 	ranker  rank.Scanner
 	packed  []byte
@@ -79,7 +79,7 @@ func (b *batch) Run(w *workers.Worker) {
 // searchFile searches a file and returns the number of bytes read.
 func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	s := b.search
-	content, err := b.target.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])
+	content, err := s.readText(b.target.snapshot, f.id, sc)
 	if err != nil {
 		f.outcome, f.err = damaged, damageIfMissing(err)
 		if errors.Is(err, git.ErrTooLarge) {
@@ -88,7 +88,6 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 		}
 		return 0
 	}
-	sc.content = content
 	s.read.Add(int64(len(content)))
 	switch {
 	case f.unsure && !s.query.files.byContent(f.path, content):
@@ -152,9 +151,8 @@ func (s *search) onWorker(t *target, id git.ID, do func(sc *scratch, content []b
 	task := workers.Func(func(w *workers.Worker) {
 		defer close(done)
 		sc := s.slot.Of(w)
-		content, err := t.snapshot.ReadBlob(id, s.options.FileBytes, sc.content[:0])
+		content, err := s.readText(t.snapshot, id, sc)
 		if failed = damageIfMissing(err); err == nil {
-			sc.content = content
 			do(sc, content)
 		}
 	})

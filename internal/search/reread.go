@@ -73,11 +73,10 @@ func (s *search) readIn(name string, files []candidate, indexes []int, failed []
 func (s *search) readCandidate(snapshot *git.Snapshot, c *candidate, sc *scratch,
 	do func(sc *scratch, text rank.Text),
 ) error {
-	content, err := snapshot.ReadBlob(c.id, s.options.FileBytes, sc.content[:0])
+	content, err := s.readText(snapshot, c.id, sc)
 	if err != nil {
 		return damageIfMissing(err)
 	}
-	sc.content = content
 	finder := definition.ByPath(c.path)
 	takes, _ := s.query.symbols.filter(finder, content)
 	do(sc, s.query.textOf(finder, takes, content))

@@ -24,6 +24,8 @@ type Options struct {
 	CacheBytes int64
 	// FileBytes is the size above which files are not searched.
 	FileBytes int64
+	// TextBytes bounds the texts of files that are kept for later searches.
+	TextBytes int64
 }
 
 // The defaults of [Options].
@@ -34,6 +36,8 @@ const (
 	// DefaultFileBytes is above every source file that a person reads. Each worker may hold one
 	// file.
 	DefaultFileBytes = 4 << 20
+	// DefaultTextBytes holds the texts of a large source tree.
+	DefaultTextBytes = 128 << 20
 )
 
 // Searcher searches the repositories of a catalogue. Any number of goroutines may use it.
@@ -42,6 +46,7 @@ type Searcher struct {
 	scheduler *workers.Scheduler
 	options   Options
 	cache     *answerCache
+	texts     *texts
 	slot      *workers.Slot[*scratch]
 	pinned    *lru.Cache[[sumBytes]byte, commits] // of ranked searches, by slice.sum
 }
@@ -50,8 +55,10 @@ type Searcher struct {
 func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *Searcher {
 	options.CacheBytes = cmp.Or(options.CacheBytes, DefaultCacheBytes)
 	options.FileBytes = cmp.Or(options.FileBytes, DefaultFileBytes)
+	options.TextBytes = cmp.Or(options.TextBytes, DefaultTextBytes)
 	return &Searcher{
 		catalogue: catalogue, scheduler: scheduler, options: options, cache: newAnswerCache(options.CacheBytes),
+		texts:  newTexts(options.TextBytes),
 		slot:   workers.NewSlot(func() *scratch { return new(scratch) }),
 		pinned: lru.New[[sumBytes]byte, commits](maxPinned),
 	}

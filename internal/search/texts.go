@@ -1,0 +1,50 @@
+package search
+
+import (
+	"bytes"
+	"math/rand/v2"
+
+	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/diff"
+)
+
+const (
+	// textCost is the memory of a kept text besides its bytes.
+	textCost = 200
+	// rarely is how often a text takes the place of others. A search that reads more than is kept would replace all
+	// texts before it comes to one of them again.
+	rarely = 16
+)
+
+// texts keeps texts that were read from packs. Like an answer, a text is right in every repository, because it was
+// compared with its id.
+type texts struct {
+	limit int64
+	kept  *lru.Cache[git.ID, []byte]
+}
+
+func newTexts(limit int64) *texts { return &texts{limit, lru.New[git.ID, []byte](limit)} }
+
+func (t *texts) put(id git.ID, content []byte) {
+	cost := int64(len(content) + textCost)
+	if _, used := t.kept.Size(); used+cost > t.limit && rand.IntN(rarely) > 0 || diff.Binary(content) {
+		return
+	}
+	t.kept.Put(id, bytes.Clone(content), cost)
+}
+
+// readText returns the content of a file. It is valid until the next call with the same scratch, and must not be
+// changed.
+func (s *Searcher) readText(snapshot *git.Snapshot, id git.ID, sc *scratch) ([]byte, error) {
+	if text, ok := s.texts.kept.Get(id); ok {
+		return text, nil
+	}
+	content, err := snapshot.ReadBlob(id, s.options.FileBytes, sc.content[:0])
+	if err != nil {
+		return nil, err
+	}
+	sc.content = content
+	s.texts.put(id, content)
+	return content, nil
+}
