@@ -106,8 +106,12 @@ var arrows = map[string][]string{
 
 	"internal/search": {
 		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff",
-		"internal/git/wildmatch", "internal/repos", "internal/search/definition", "internal/search/language",
-		"internal/search/pattern", "internal/search/rank",
+		"internal/git/wildmatch", "internal/repos", "internal/search/definition", "internal/search/index",
+		"internal/search/language", "internal/search/pattern", "internal/search/rank",
+	},
+	"internal/search/index": {
+		"internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff", "internal/repos",
+		"internal/search/definition", "internal/search/pattern", "internal/search/rank",
 	},
 	"internal/search/definition": {"internal/search/language"},
 	"internal/search/language":   {},
@@ -283,6 +287,7 @@ var fences = map[string][]string{
 	"github.com/go-git":           {"internal/git", "internal/httpx", "bench"},
 	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
+	"github.com/RoaringBitmap":    {"internal/search/index"},
 	"github.com/kljensen":         {"internal/search/rank"},
 	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
 	"github.com/fsnotify":         {"internal/watch"},

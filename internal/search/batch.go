@@ -109,7 +109,7 @@ func (s *search) scan(sc *scratch, path string, content []byte) (outcome, findin
 		return isBinary, nil
 	}
 	p := s.query.pattern
-	if p != nil && int64(len(content))*int64(p.Cost()) > maxSteps {
+	if s.query.mayTakeLong(int64(len(content))) {
 		return isLarge, nil
 	}
 	if s.query.symbols != nil { // definitions are looked up only where the names are

@@ -15,6 +15,7 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	CacheBytes int64
 	// FileBytes is the size above which files are not searched.
 	FileBytes int64
+	// Index tells which files can match; nil: all are read. It must have the same FileBytes.
+	Index *index.Index
 	// TextBytes bounds the texts of files that are kept for later searches.
 	TextBytes int64
 }
@@ -83,7 +86,8 @@ type search struct {
 	// skipLines is the number of lines of the cursor's file that an earlier call returned.
 	skipLines int
 
-	ranked *ranked // nil if the order is ByPath
+	ranked  *ranked     // nil if the order is ByPath
+	indexed *index.View // nil if all files are read
 
 	open    []*target
 	pending []*batch
@@ -143,6 +147,10 @@ func (s *Searcher) search(ctx context.Context, request Request) (*Result, error)
 	}
 	if request.Order == ByRank {
 		run.ranked = newRanked()
+	}
+	if s.options.Index != nil && !query.mayTakeLong(s.options.FileBytes) {
+		run.indexed = s.options.Index.View(query.forIndex())
+		run.result.Scanned = run.indexed.Scans
 	}
 	w, err := run.walk()
 	if err != nil {

@@ -2,7 +2,7 @@ package search
 
 import (
 	"bytes"
-	"math/rand/v2"
+	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/git"
@@ -21,14 +21,18 @@ const (
 // compared with its id.
 type texts struct {
 	limit int64
+	full  atomic.Int64 // texts for which there was no room
 	kept  *lru.Cache[git.ID, []byte]
 }
 
-func newTexts(limit int64) *texts { return &texts{limit, lru.New[git.ID, []byte](limit)} }
+func newTexts(limit int64) *texts { return &texts{limit: limit, kept: lru.New[git.ID, []byte](limit)} }
 
 func (t *texts) put(id git.ID, content []byte) {
 	cost := int64(len(content) + textCost)
-	if _, used := t.kept.Size(); used+cost > t.limit && rand.IntN(rarely) > 0 || diff.Binary(content) {
+	if diff.Binary(content) {
+		return
+	}
+	if _, used := t.kept.Size(); used+cost > t.limit && t.full.Add(1)%rarely > 0 {
 		return
 	}
 	t.kept.Put(id, bytes.Clone(content), cost)

@@ -12,6 +12,9 @@ package definition
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"regexp"
 	"sync"
 
@@ -59,6 +62,12 @@ func ByPath(path string) *Finder {
 
 // Knows reports whether a language has patterns, by its name in github-linguist.
 func Knows(language string) bool { return finders()[language] != nil }
+
+// Version is another one for other patterns, so that what they found is not mistaken for what they would find.
+func Version() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", patterns))
+	return hex.EncodeToString(sum[:8])
+}
 
 // Language returns the name of the finder's language, "" for nil.
 func (f *Finder) Language() string {
