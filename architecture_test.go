@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 		"internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
 		"internal/operate/refresh", "internal/operate/statuspage", "internal/operate/telemetry",
 		"internal/repos", "internal/resources", "internal/resources/uploadpack", "internal/search",
-		"internal/tools", "internal/tools/prompts", "internal/watch",
+		"internal/search/index", "internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
 	"client":                {"client/internal/retry", "internal/mcp/binary"},

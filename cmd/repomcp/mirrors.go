@@ -28,6 +28,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/tools/prompts"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -79,6 +80,7 @@ type mirrorFlags struct {
 	rescan           time.Duration
 	verify           bool
 	searchCache      int64
+	index            indexFlags
 	tools            []string
 	noLinks          bool
 	historyCache     int64
@@ -122,6 +124,7 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 		"maximal number of subscriptions of all clients")
 	set.Var(cli.NewSize(&f.searchCache, search.DefaultCacheBytes), "search-cache",
 		"memory for the results of earlier code searches")
+	f.index.define(set)
 	set.Var(cli.NewSize(&f.historyCache, defaultHistoryCache), "history-cache",
 		"memory for data of commits and paths: half of it for commit-graph files and which commits may be "+
 			"read, a quarter for logs, blames and comparisons, a quarter for the parents of commits")
@@ -165,6 +168,8 @@ type mirrors struct {
 	subscriptions *watch.Subscriptions
 	refresher     *refresh.Refresher // nil: mirrors are not refreshed
 	messages      *mcp.Server
+	index         *index.Index
+	searcher      *search.Searcher
 	limits        *limits.Limiter
 	logger        *slog.Logger
 }
@@ -189,12 +194,21 @@ func (f mirrorFlags) open(
 
 func (m *mirrors) close() error {
 	m.engine.Close()
-	return m.catalogue.Close()
+	var err error
+	if m.index != nil {
+		err = m.index.Close()
+	}
+	return errors.Join(err, m.catalogue.Close())
 }
 
 // assemble creates resources and messages. The options are those of the transport.
-func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages mcp.Options) error {
-	var err error
+func (m *mirrors) assemble(
+	f mirrorFlags, contents resources.Options, messages mcp.Options, shared index.Shared,
+) error {
+	err := m.openIndex(f, shared)
+	if err != nil {
+		return err
+	}
 	if m.refresher, err = f.refresher(m.logger); err != nil {
 		return err
 	}
@@ -215,8 +229,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	}
 	offered, err := f.chooseTools(tools.Options{
 		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Limits: m.limits, Logger: m.logger,
-		Searcher: search.New(m.catalogue, m.engine.Scheduler(), search.Options{CacheBytes: f.searchCache}),
-		Facts:    history.NewFacts(f.historyCache / 4),
+		Searcher: m.searcher, Facts: history.NewFacts(f.historyCache / 4),
 	})
 	if err != nil {
 		return err
@@ -257,7 +270,7 @@ func (f mirrorFlags) refresher(logger *slog.Logger) (*refresh.Refresher, error) 
 
 // background returns what runs while the server serves.
 func (m *mirrors) background(f mirrorFlags) []func(context.Context) {
-	background := []func(context.Context){m.catalogue.Watch, m.subscriptions.Run}
+	background := []func(context.Context){m.catalogue.Watch, m.subscriptions.Run, m.index.Run}
 	if m.refresher != nil {
 		background = append(background, m.refresher.Run)
 	}

@@ -22,6 +22,8 @@ const (
 	foundBytes = maxListedBytes * 3 / 8
 	// maxShownProblems bounds the repositories or files that are named as not searched.
 	maxShownProblems = 3
+	// manyScanned is how many files take notably longer to read than to look up in the index.
+	manyScanned = 1000
 	// cursorsShown is how often a result contains the cursor, which can be long.
 	cursorsShown = 2
 )
@@ -335,6 +337,9 @@ func (f searchResult) note(r *result, request search.Request) {
 	} else {
 		r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
 			plural(c.Repositories, "repository"))
+	}
+	if f.Scanned && c.Files >= manyScanned {
+		r.note("Every file was read: no three characters in a row are in all matches.")
 	}
 	if c.NoPattern > 0 {
 		r.note("No patterns for definitions in: %s with the name.", plural(c.NoPattern, "file"))
