@@ -110,8 +110,8 @@ var arrows = map[string][]string{
 		"internal/search/language", "internal/search/pattern", "internal/search/rank",
 	},
 	"internal/search/index": {
-		"internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff", "internal/repos",
-		"internal/search/definition", "internal/search/pattern", "internal/search/rank",
+		"internal/base/lru", "internal/base/workers", "internal/cache", "internal/git", "internal/git/diff",
+		"internal/repos", "internal/search/definition", "internal/search/pattern", "internal/search/rank",
 	},
 	"internal/search/definition": {"internal/search/language"},
 	"internal/search/language":   {},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/index"
@@ -28,7 +29,7 @@ func (f *indexFlags) define(set *pflag.FlagSet) {
 }
 
 // openIndex opens the index and the searcher that uses it.
-func (m *mirrors) openIndex(f mirrorFlags, shared index.Shared) (err error) {
+func (m *mirrors) openIndex(f mirrorFlags, shared cache.Bucket) (err error) {
 	m.index, err = index.New(index.Options{
 		Repositories: m.catalogue.View, Scheduler: m.engine.Scheduler(), Dir: f.index.dir, DirBytes: f.index.bytes,
 		Memory: f.index.memory / 2, FileBytes: search.DefaultFileBytes, Shared: shared, Logger: m.logger,

@@ -20,6 +20,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
@@ -203,7 +204,7 @@ func (m *mirrors) close() error {
 
 // assemble creates resources and messages. The options are those of the transport.
 func (m *mirrors) assemble(
-	f mirrorFlags, contents resources.Options, messages mcp.Options, shared index.Shared,
+	f mirrorFlags, contents resources.Options, messages mcp.Options, shared cache.Bucket,
 ) error {
 	err := m.openIndex(f, shared)
 	if err != nil {

@@ -104,7 +104,7 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 		return err
 	}
 	err = s.assemble(s.flags.mirrorFlags, resources.Options{Links: s.linking.Linking, Cache: s.caching.cache},
-		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)}, nil)
+		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)}, s.caching.shared)
 	if err == nil {
 		s.server = s.newServer()
 	}

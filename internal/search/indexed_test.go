@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/cache/cachetest"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/index"
@@ -21,9 +22,13 @@ import (
 // newIndex makes an index of a bench, in a folder unless that is "".
 func (b *bench) newIndex(dir string) *index.Index {
 	b.t.Helper()
-	x, err := index.New(index.Options{
-		Repositories: b.catalogue.View, Scheduler: b.scheduler, Dir: dir, FileBytes: search.DefaultFileBytes,
-	})
+	return b.openIndex(index.Options{Dir: dir})
+}
+
+func (b *bench) openIndex(o index.Options) *index.Index {
+	b.t.Helper()
+	o.Repositories, o.Scheduler, o.FileBytes = b.catalogue.View, b.scheduler, search.DefaultFileBytes
+	x, err := index.New(o)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -251,5 +256,93 @@ func TestSearchesDuringIndexing(t *testing.T) {
 	for i := range gittest.Volume(6, 60) {
 		repo.SetRef("refs/heads/main", commits[i%len(commits)])
 		b.agreeOnAll(x, repo.Dir, commits[r.IntN(len(commits))])
+	}
+}
+
+// A server that starts takes the segments that another one has put into object storage. Where one of these is missing
+// or was altered it reads the files.
+func TestServersShareSegments(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 30))
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	commit := repo.Commit("main", randomFiles(r)...)
+	b := newBench(t, root, search.Options{})
+	bucket := new(cachetest.Bucket)
+	first := b.openIndex(index.Options{Shared: bucket})
+	update(t, first)
+	names := bucket.Names()
+	if len(names) != 2 {
+		t.Fatalf("%q", names)
+	}
+	for _, dir := range []string{"", t.TempDir()} {
+		second := b.openIndex(index.Options{Shared: bucket, Dir: dir})
+		update(t, second)
+		if got := second.Stats(); got != first.Stats() || !slices.Equal(bucket.Names(), names) {
+			t.Errorf("%+v, want %+v; %q", got, first.Stats(), bucket.Names())
+		}
+		b.agreeOnAll(second, repo.Dir, commit)
+	}
+	segment := slices.IndexFunc(names, func(name string) bool { return strings.HasSuffix(name, ".segment") })
+	object, err := bucket.Object(names[segment])
+	if err != nil {
+		t.Fatal(err)
+	}
+	object[len(object)/3] ^= 1
+	bucket.Put(names[segment], object)
+	third := b.openIndex(index.Options{Shared: bucket})
+	update(t, third)
+	b.agreeOnAll(third, repo.Dir, commit)
+	if err := bucket.Delete(t.Context(), names[segment]); err != nil {
+		t.Fatal(err)
+	}
+	fourth := b.openIndex(index.Options{Shared: bucket})
+	update(t, fourth)
+	b.agreeOnAll(fourth, repo.Dir, commit)
+	if third.Stats() != first.Stats() || fourth.Stats() != first.Stats() {
+		t.Errorf("%+v and %+v, want %+v", third.Stats(), fourth.Stats(), first.Stats())
+	}
+}
+
+// Segments are merged, and make room for others within the bound, of memory and of a folder.
+func TestIndexKeepsToItsBounds(t *testing.T) {
+	gittest.Long(t)
+	r := rand.New(rand.NewPCG(33, 34))
+	root, dir := t.TempDir(), t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	b := newBench(t, root, search.Options{})
+	const bound = 1 << 20
+	most := 0
+	x := b.openIndex(index.Options{Dir: dir, DirBytes: bound})
+	for range 40 {
+		var files []gittest.File
+		for i := range 40 {
+			var text strings.Builder
+			for range 40 {
+				fmt.Fprintf(&text, "w%x needle\n", r.Uint64())
+			}
+			files = append(files, gittest.Regular(fmt.Sprint(i), text.String()))
+		}
+		commit := repo.Commit("main", files...)
+		update(t, x)
+		stats := x.Stats()
+		most = max(most, stats.Segments)
+		entries, err := os.ReadDir(dir)
+		size := int64(0)
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += info.Size()
+		}
+		if err != nil || stats.Bytes > bound || size != stats.Bytes || len(entries) != stats.Segments {
+			t.Fatalf("%+v, %d bytes in %d files; %v", stats, size, len(entries), err)
+		}
+		q := words("needle")
+		q.Repositories.Any = []string{"repo"}
+		b.agreeOn(b.with(x), search.Request{Query: q, Ref: commit, Limits: unlimited})
+	}
+	if most < 3 || most > 12 {
+		t.Errorf("there were up to %d segments", most)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/base/workers"
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search/definition"
@@ -27,8 +28,8 @@ type Options struct {
 	// Dir is the folder of the segments; they are in memory if it is "". DirBytes bounds its files.
 	Dir      string
 	DirBytes int64
-	// Shared is where servers share segments; nil: nowhere.
-	Shared Shared
+	// Shared is object storage where servers share segments; nil: none.
+	Shared cache.Bucket
 	// FileBytes is the size above which files are not searched.
 	FileBytes int64
 	Logger    *slog.Logger
@@ -55,6 +56,7 @@ type Index struct {
 	wake    chan struct{}
 
 	progress progress // of the goroutine that builds
+	own      []string // segments that this process has shared; of the same goroutine
 
 	// reading is held while segments are read, and locked while files are closed.
 	reading sync.RWMutex

@@ -22,7 +22,6 @@ const (
 // Run keeps the index up to date until ctx ends: first the default branches of all repositories, then what other
 // branches and tags lead to, and the commits of searches that found something missing.
 func (x *Index) Run(ctx context.Context) {
-	x.receive(ctx)
 	for ctx.Err() == nil {
 		started := time.Now()
 		changed, err := x.Update(ctx)
@@ -55,6 +54,9 @@ type refsStamp [len(repos.RefStamp{}.Sum)]byte
 // Update indexes once what has changed, and returns how many repositories that were. One goroutine may call it, or
 // Run.
 func (x *Index) Update(ctx context.Context) (changed int, err error) {
+	if x.progress.stamps == nil {
+		x.receive(ctx)
+	}
 	b := x.newBuilder(ctx)
 	defer b.queue.Close()
 	x.mu.Lock()
