@@ -139,7 +139,7 @@ func (s *search) closeRepository(st *step) {
 	s.target = nil
 	s.moved = true
 	if i := slices.Index(s.open, st.target); i >= 0 {
-		_ = st.target.snapshot.Close() // never fails
+		st.target.close()
 		s.open = slices.Delete(s.open, i, i+1)
 	}
 }

@@ -44,9 +44,14 @@ func (w *walk) lookUp(s *step, l *level) {
 	}
 }
 
+// lacks reports whether nothing below a folder can match, and its counts are known.
+func (w *walk) lacks(known *index.Folder) bool {
+	return known != nil && w.search.query.filterKey == "" && w.search.indexed.Lacks(known)
+}
+
 // skips takes the counts of a folder from the index if nothing in it can match.
 func (w *walk) skips(s *step, known *index.Folder) bool {
-	if known == nil || s.resumed || w.search.query.filterKey != "" || !w.search.indexed.Lacks(known) {
+	if s.resumed || !w.lacks(known) {
 		return false
 	}
 	s.kind = skipped
@@ -56,8 +61,11 @@ func (w *walk) skips(s *step, known *index.Folder) bool {
 
 // known returns what is below a folder, or nil.
 func (w *walk) known(tree git.ID) *index.Folder {
-	if w.search.indexed == nil {
+	switch {
+	case w.search.indexed == nil:
 		return nil
+	case w.target != nil && w.target.below != nil:
+		return w.target.below
 	}
 	return w.search.indexed.Folder(tree)
 }

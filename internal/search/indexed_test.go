@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/index"
@@ -149,7 +151,7 @@ func TestIndexedRanksAreThoseOfTexts(t *testing.T) {
 			fmt.Fprintf(&b, []string{"def %s(%s):\n", "func %s() { %s }\n", "%s = %s\n", "%s %s\n"}[r.IntN(4)], word(), word())
 		}
 		if i == 5 {
-			for n := range 25_000 {
+			for n := range 55_000 {
 				fmt.Fprintf(&b, "w%dx ", n)
 			}
 		}
@@ -344,5 +346,41 @@ func TestIndexKeepsToItsBounds(t *testing.T) {
 	}
 	if most < 3 || most > 12 {
 		t.Errorf("there were up to %d segments", most)
+	}
+}
+
+// A searcher that knows a repository, and that nothing in it matches, notices at once that HEAD leads elsewhere.
+func TestPushesAreSeenAtOnce(t *testing.T) {
+	root := t.TempDir()
+	repo := hello(t, root, "repo")
+	b := newBench(t, root, search.Options{})
+	x := b.newIndex("")
+	update(t, x)
+	s := b.with(x)
+	with, without := gittest.Regular("a", "pushed\n"), gittest.Regular("a", "nothing\n")
+	for name, push := range map[string]func(file gittest.File){
+		"a commit":     func(file gittest.File) { repo.Commit("main", file) },
+		"packed":       func(file gittest.File) { repo.Commit("main", file); repo.Git("pack-refs", "--all", "--prune") },
+		"another head": func(file gittest.File) { repo.Commit("b", file); repo.Git("symbolic-ref", "HEAD", "refs/heads/b") },
+		"a head before": func(file gittest.File) {
+			repo.Git("symbolic-ref", "HEAD", "refs/heads/main")
+			repo.Commit("main", file)
+		},
+	} {
+		for _, file := range []gittest.File{without, with, without} {
+			push(file)
+			for range 2 {
+				result, err := s.Search(t.Context(), search.Request{Query: words("pushed")})
+				if err != nil || (result.Lines == 1) != (file.Content == with.Content) || result.Counts.Files == 0 {
+					t.Errorf("%s of %q: %+v, %v", name, file.Content, result, err)
+				}
+				update(t, x)
+			}
+		}
+	}
+	if _, err := s.Search(seeing(t.Context(), func(string) bool { return false }), search.Request{
+		Query: search.Query{Repositories: search.Choice{Any: []string{"repo"}}, Terms: words("x").Terms},
+	}); !errors.Is(err, git.ErrNotFound) {
+		t.Errorf("a hidden repository: %v", err)
 	}
 }

@@ -52,6 +52,7 @@ type Searcher struct {
 	texts     *texts
 	slot      *workers.Slot[*scratch]
 	pinned    *lru.Cache[[sumBytes]byte, commits] // of ranked searches, by slice.sum
+	heads     *lru.Cache[string, head]            // by repository
 }
 
 // New makes the one searcher of a process. The scheduler's workers search the files.
@@ -64,6 +65,7 @@ func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *
 		texts:  newTexts(options.TextBytes),
 		slot:   workers.NewSlot(func() *scratch { return new(scratch) }),
 		pinned: lru.New[[sumBytes]byte, commits](maxPinned),
+		heads:  lru.New[string, head](maxHeads),
 	}
 }
 
@@ -173,7 +175,7 @@ func (s *Searcher) search(ctx context.Context, request Request) (*Result, error)
 func (s *search) close() {
 	s.queue.Close()
 	for _, t := range s.open {
-		_ = t.snapshot.Close() // never fails
+		t.close()
 	}
 }
 

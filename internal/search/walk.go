@@ -54,7 +54,8 @@ const (
 // target is an open repository at a commit.
 type target struct {
 	name     string
-	snapshot *git.Snapshot
+	snapshot *git.Snapshot // nil if below is set
+	below    *index.Folder // what is below the root, if nothing in it can match
 	commit   git.ID
 	tree     git.ID
 
@@ -157,8 +158,21 @@ func (w *walk) root(tree git.ID, from position) level {
 	return l
 }
 
-// open takes a snapshot and resolves the commit to search.
+func (t *target) close() {
+	if t.snapshot != nil {
+		_ = t.snapshot.Close() // never fails
+	}
+}
+
+// open takes a snapshot and resolves the commit to search. There is no snapshot if the index tells that nothing in the
+// commit can match.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, git.ID, error) {
+	isHead := w.search.request.Ref == "" && w.pinned(name, from).IsZero()
+	if isHead {
+		if t := w.withoutMatch(name); t != nil {
+			return t, t.tree, nil
+		}
+	}
 	snapshot, err := w.search.view.Snapshot(name)
 	if err != nil {
 		return nil, git.ID{}, err
@@ -169,6 +183,9 @@ func (w *walk) open(ctx context.Context, name string, from position) (*target, g
 	}
 	if err != nil {
 		return nil, git.ID{}, errors.Join(fmt.Errorf("repository %s: %w", name, err), snapshot.Close())
+	}
+	if isHead {
+		w.search.rememberHead(name, snapshot, commit)
 	}
 	return &target{name: name, snapshot: snapshot, commit: commit.ID, tree: commit.Tree}, commit.Tree, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/workers"
@@ -136,21 +137,15 @@ func (p *pass) file(numbering *numbering, e git.TreeEntry, sum *Sum) {
 // analysisTask analyzes some files on a worker.
 type analysisTask struct {
 	pass    *pass
-	files   []wantedFile
+	files   []wantedFile // those that are left are for another task
 	results []*analysis
 	done    chan struct{}
 }
 
-// Run implements [workers.Task]. It resubmits itself to yield to other tasks.
+// Run implements [workers.Task].
 func (t *analysisTask) Run(w *workers.Worker) {
 	a, read := t.pass.slot.Of(w), 0
-	for len(t.files) > 0 && t.pass.ctx.Err() == nil {
-		if read >= taskBytes {
-			if t.pass.queue.Submit(t) == nil {
-				return
-			}
-			break
-		}
+	for len(t.files) > 0 && read < taskBytes && t.pass.ctx.Err() == nil {
 		file := t.files[0]
 		t.files = t.files[1:]
 		content, err := t.pass.snapshot.ReadBlob(file.key.id, t.pass.options.FileBytes, a.content[:0])
@@ -196,6 +191,9 @@ func (p *pass) analyzeAll() error {
 			return p.ctx.Err()
 		case <-p.queue.Done():
 			return p.queue.Err()
+		}
+		if len(t.files) > 0 {
+			p.wanted = slices.Concat(t.files, p.wanted) // other tasks have parts of the old list
 		}
 		for _, a := range t.results {
 			if err := p.include(a); err != nil {

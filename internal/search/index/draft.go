@@ -14,7 +14,7 @@ import (
 
 // maxWords bounds the different words of a document that are counted: a file with more is data. It is read when
 // files are ranked.
-const maxWords = 20_000
+const maxWords = 50_000
 
 // analyzer finds what the index has of texts. One goroutine uses it at a time.
 type analyzer struct {
