@@ -76,6 +76,14 @@ func (b *batch) Run(w *workers.Worker) {
 	close(b.done)
 }
 
+// fail notes that the repository could not be opened.
+func (b *batch) fail(err error) {
+	for _, i := range b.todo {
+		b.steps[i].outcome, b.steps[i].err = damaged, err
+	}
+	b.todo = nil
+}
+
 // searchFile searches a file and returns the number of bytes read.
 func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	s := b.search
@@ -147,6 +155,9 @@ func (s *search) fileKey(f *step) fileKey {
 
 // onWorker runs do with a file's content on a worker, and waits.
 func (s *search) onWorker(t *target, id git.ID, do func(sc *scratch, content []byte)) error {
+	if err := s.openTarget(t); err != nil {
+		return err
+	}
 	done, failed := make(chan struct{}), error(nil)
 	task := workers.Func(func(w *workers.Worker) {
 		defer close(done)

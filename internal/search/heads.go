@@ -1,6 +1,9 @@
 package search
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -32,18 +35,20 @@ func (s *search) knownHead(name string) (head, bool) {
 	return known, err == nil && stamp == known.stamp
 }
 
-// withoutMatch returns a repository without opening it if the index tells that nothing in the commit of its HEAD can
-// match, else nil.
-func (w *walk) withoutMatch(name string) *target {
-	known, ok := w.search.knownHead(name)
-	if !ok {
+// openTarget takes the snapshot of a repository whose commit was known without.
+func (s *search) openTarget(t *target) error {
+	if t.snapshot != nil {
 		return nil
 	}
-	below := w.known(known.tree)
-	if !w.lacks(below) {
-		return nil
+	snapshot, err := s.view.Snapshot(t.name)
+	if err != nil {
+		return err
 	}
-	return &target{name: name, below: below, commit: known.commit, tree: known.tree}
+	if _, err := snapshot.Resolve(s.ctx, t.commit.String()); err != nil {
+		return errors.Join(fmt.Errorf("repository %s: %w", t.name, err), snapshot.Close())
+	}
+	t.snapshot = snapshot
+	return nil
 }
 
 // rememberHead remembers the commit of a snapshot's HEAD. The stamp is taken first, and HEAD is read once more, so that

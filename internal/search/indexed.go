@@ -61,11 +61,8 @@ func (w *walk) skips(s *step, known *index.Folder) bool {
 
 // known returns what is below a folder, or nil.
 func (w *walk) known(tree git.ID) *index.Folder {
-	switch {
-	case w.search.indexed == nil:
+	if w.search.indexed == nil {
 		return nil
-	case w.target != nil && w.target.below != nil:
-		return w.target.below
 	}
 	return w.search.indexed.Folder(tree)
 }

@@ -27,7 +27,7 @@ type Options struct {
 	FileBytes int64
 	// Index tells which files can match; nil: all are read. It must have the same FileBytes.
 	Index *index.Index
-	// TextBytes bounds the texts of files that are kept for later searches.
+	// TextBytes bounds the texts of files, and the entries of folders, that are kept for later searches.
 	TextBytes int64
 }
 
@@ -50,6 +50,7 @@ type Searcher struct {
 	options   Options
 	cache     *answerCache
 	texts     *texts
+	entries   *lru.Cache[git.ID, []git.TreeEntry] // of folders
 	slot      *workers.Slot[*scratch]
 	pinned    *lru.Cache[[sumBytes]byte, commits] // of ranked searches, by slice.sum
 	heads     *lru.Cache[string, head]            // by repository
@@ -62,7 +63,7 @@ func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *
 	options.TextBytes = cmp.Or(options.TextBytes, DefaultTextBytes)
 	return &Searcher{
 		catalogue: catalogue, scheduler: scheduler, options: options, cache: newAnswerCache(options.CacheBytes),
-		texts:  newTexts(options.TextBytes),
+		texts: newTexts(options.TextBytes / 4 * 3), entries: lru.New[git.ID, []git.TreeEntry](options.TextBytes / 4),
 		slot:   workers.NewSlot(func() *scratch { return new(scratch) }),
 		pinned: lru.New[[sumBytes]byte, commits](maxPinned),
 		heads:  lru.New[string, head](maxHeads),
@@ -309,6 +310,11 @@ func (s *search) fill(w *walk, more *bool) (*batch, error) {
 		if next.kind == end || next.kind == problem {
 			b.target = next.target
 			break
+		}
+	}
+	if len(b.todo) > 0 {
+		if err := s.openTarget(b.target); err != nil {
+			b.fail(err)
 		}
 	}
 	if len(b.todo) == 0 {

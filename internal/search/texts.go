@@ -38,6 +38,32 @@ func (t *texts) put(id git.ID, content []byte) {
 	t.kept.Put(id, bytes.Clone(content), cost)
 }
 
+const (
+	// folderCost and entryCost are the memory of a folder and of its entries, besides their names.
+	folderCost = 200
+	entryCost  = 90
+)
+
+// tree returns the entries of a folder, which must not be changed. Like a text they are right in every repository.
+func (s *search) tree(t *target, id git.ID) ([]git.TreeEntry, error) {
+	if entries, ok := s.entries.Get(id); ok {
+		return entries, nil
+	}
+	if err := s.openTarget(t); err != nil {
+		return nil, err
+	}
+	entries, err := t.snapshot.Tree(id)
+	if err != nil {
+		return nil, damageIfMissing(err)
+	}
+	cost := int64(folderCost)
+	for i := range entries {
+		cost += int64(entryCost + len(entries[i].Name))
+	}
+	s.entries.Put(id, entries, cost)
+	return entries, nil
+}
+
 // readText returns the content of a file. It is valid until the next call with the same scratch, and must not be
 // changed.
 func (s *Searcher) readText(snapshot *git.Snapshot, id git.ID, sc *scratch) ([]byte, error) {

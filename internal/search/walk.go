@@ -51,11 +51,10 @@ const (
 	end                 // of the repository
 )
 
-// target is an open repository at a commit.
+// target is a repository at a commit.
 type target struct {
 	name     string
-	snapshot *git.Snapshot // nil if below is set
-	below    *index.Folder // what is below the root, if nothing in it can match
+	snapshot *git.Snapshot // nil until something is read: see [search.openTarget]
 	commit   git.ID
 	tree     git.ID
 
@@ -164,14 +163,11 @@ func (t *target) close() {
 	}
 }
 
-// open takes a snapshot and resolves the commit to search. There is no snapshot if the index tells that nothing in the
-// commit can match.
+// open finds the commit to search. There is no snapshot yet if the commit of HEAD is known.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, git.ID, error) {
 	isHead := w.search.request.Ref == "" && w.pinned(name, from).IsZero()
-	if isHead {
-		if t := w.withoutMatch(name); t != nil {
-			return t, t.tree, nil
-		}
+	if known, ok := w.search.knownHead(name); ok && isHead && w.search.indexed != nil {
+		return &target{name: name, commit: known.commit, tree: known.tree}, known.tree, nil
 	}
 	snapshot, err := w.search.view.Snapshot(name)
 	if err != nil {
@@ -280,9 +276,9 @@ func (w *walk) folder(s step, resume []string) (step, error) {
 	if len(w.levels) > maxDepth {
 		return w.endRepository(fmt.Errorf("more than %d: %w", maxDepth, ErrDepth)), nil
 	}
-	entries, err := w.target.snapshot.Tree(s.id)
+	entries, err := w.search.tree(w.target, s.id)
 	if err != nil {
-		return w.endRepository(damageIfMissing(err)), nil
+		return w.endRepository(err), nil
 	}
 	s.kind = enter
 	w.levels = append(w.levels, level{
