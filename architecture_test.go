@@ -25,25 +25,34 @@ var arrows = map[string][]string{
 		"internal/access/tokens", "internal/archive", "internal/base/operatorfile", "internal/base/ticks",
 		"internal/cache", "internal/commands/cli", "internal/commands/remote", "internal/git",
 		"internal/git/history", "internal/httpx", "internal/links", "internal/mcp", "internal/mcp/stdio",
-		"internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
-		"internal/operate/refresh", "internal/operate/statuspage", "internal/operate/telemetry",
+		"internal/operate/admin", "internal/operate/audit", "internal/operate/doctor",
+		"internal/operate/metrics", "internal/operate/refresh", "internal/operate/statuspage",
+		"internal/operate/telemetry",
 		"internal/repos", "internal/resources", "internal/resources/uploadpack", "internal/search",
 		"internal/search/index", "internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
-	"client":                {"client/internal/retry", "internal/mcp/binary"},
-	"client/checkout":       {"client", "client/internal/retry", "client/unpack", "internal/base/swap"},
+	"client": {"client/internal/retry", "internal/mcp/binary"},
+	"client/checkout": {
+		"client", "client/internal/dotgit", "client/internal/retry", "client/unpack", "internal/base/swap", "internal/git",
+	},
+	"client/internal/dotgit": {
+		"client/unpack", "internal/archive/attributes", "internal/archive/checkout", "internal/archive/convert",
+		"internal/base/swap", "internal/git", "internal/git/gitconfig", "internal/git/objects/object",
+	},
 	"client/internal/retry": {},
-	"client/unpack":         {"internal/base/swap"},
+	"client/unpack":         {"internal/base/filenames", "internal/base/swap"},
 
 	"internal/commands/cli":         {"internal/git/quoting", "internal/tools/spelling"},
 	"internal/commands/credentials": {},
 	"internal/commands/remote": {
 		"client", "client/checkout", "client/unpack", "internal/base/loopback", "internal/commands/cli",
-		"internal/commands/credentials", "internal/git/quoting",
+		"internal/commands/credentials", "internal/git/quoting", "internal/operate/clientconfig",
 	},
 
-	"internal/operate/admin": {"internal/base/weborigin", "internal/git", "internal/repos"},
+	"internal/operate/admin":        {"internal/base/weborigin", "internal/git", "internal/repos"},
+	"internal/operate/audit":        {"internal/access", "internal/httpx", "internal/mcp", "internal/resources"},
+	"internal/operate/clientconfig": {"internal/tools/spelling"},
 	"internal/operate/doctor": {
 		"internal/access/limits", "internal/access/oauth", "internal/access/rules", "internal/access/tokens",
 		"internal/base/loopback", "internal/base/panics", "internal/cache", "internal/git", "internal/links",
@@ -56,8 +65,10 @@ var arrows = map[string][]string{
 	"internal/operate/refresh": {
 		"internal/base/panics", "internal/base/processes", "internal/git", "internal/repos",
 	},
-	"internal/operate/statuspage": {"internal/access", "internal/git", "internal/git/quoting", "internal/repos"},
-	"internal/operate/telemetry":  {"internal/httpx", "internal/mcp", "internal/resources"},
+	"internal/operate/statuspage": {
+		"internal/access", "internal/git", "internal/git/quoting", "internal/operate/clientconfig", "internal/repos",
+	},
+	"internal/operate/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
 
 	"internal/httpx": {
 		"internal/access", "internal/access/limits", "internal/base/loopback", "internal/base/panics",
@@ -68,20 +79,24 @@ var arrows = map[string][]string{
 	"internal/httpx/conns": {},
 
 	"internal/tools": {
-		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git", "internal/git/diff",
-		"internal/git/history", "internal/git/lfs", "internal/git/mailmap", "internal/git/quoting",
+		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git",
+		"internal/git/definitions", "internal/git/diff", "internal/git/history", "internal/git/lfs",
+		"internal/git/mailmap", "internal/git/patch", "internal/git/quoting",
 		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
-		"internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob",
-		"internal/tools/spelling",
+		"internal/search", "internal/search/pattern", "internal/tools/arguments", "internal/tools/cursor",
+		"internal/tools/dates", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
 	},
-	"internal/tools/excerpt":  {"internal/git/diff"},
-	"internal/tools/glob":     {"internal/git/wildmatch"},
-	"internal/tools/prompts":  {},
-	"internal/tools/spelling": {},
+	"internal/tools/arguments": {"internal/git/quoting", "internal/tools/spelling"},
+	"internal/tools/cursor":    {"internal/git"},
+	"internal/tools/dates":     {},
+	"internal/tools/excerpt":   {"internal/git/diff"},
+	"internal/tools/glob":      {"internal/git/wildmatch"},
+	"internal/tools/prompts":   {},
+	"internal/tools/spelling":  {"internal/git/quoting"},
 
 	"internal/mcp": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/git", "internal/git/newest",
-		"internal/links", "internal/mcp/attachments", "internal/mcp/binary", "internal/repos",
+		"internal/git/patch", "internal/links", "internal/mcp/attachments", "internal/mcp/binary", "internal/repos",
 		"internal/resources", "internal/watch",
 	},
 	"internal/mcp/attachments": {"internal/mcp/binary", "internal/resources"},
@@ -98,7 +113,8 @@ var arrows = map[string][]string{
 
 	"internal/resources": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru",
-		"internal/base/span", "internal/cache", "internal/git", "internal/links", "internal/repos",
+		"internal/base/span", "internal/cache", "internal/git", "internal/git/history", "internal/git/patch",
+		"internal/links", "internal/repos",
 	},
 	"internal/resources/uploadpack": {
 		"internal/access/limits", "internal/base/processes", "internal/git", "internal/repos",
@@ -106,26 +122,30 @@ var arrows = map[string][]string{
 
 	"internal/search": {
 		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff",
-		"internal/git/wildmatch", "internal/repos", "internal/search/definition", "internal/search/index",
-		"internal/search/language", "internal/search/pattern", "internal/search/rank",
+		"internal/git/wildmatch", "internal/repos", "internal/search/index", "internal/search/language",
+		"internal/search/pattern", "internal/search/rank", "internal/git/definitions",
 	},
 	"internal/search/index": {
-		"internal/base/lru", "internal/base/workers", "internal/cache", "internal/git", "internal/git/diff",
-		"internal/repos", "internal/search/definition", "internal/search/pattern", "internal/search/rank",
+		"internal/base/lru", "internal/base/workers", "internal/cache", "internal/git", "internal/git/definitions",
+		"internal/git/diff", "internal/repos", "internal/search/language", "internal/search/pattern",
+		"internal/search/rank",
 	},
-	"internal/search/definition": {"internal/search/language"},
-	"internal/search/language":   {},
-	"internal/search/pattern":    {},
-	"internal/search/rank":       {"internal/search/pattern"},
+	"internal/search/language": {},
+	"internal/search/pattern":  {},
+	"internal/search/rank":     {"internal/search/pattern"},
 
 	"internal/archive": {
-		"internal/access", "internal/archive/attributes", "internal/archive/compress/gzip",
+		"internal/access", "internal/archive/attributes", "internal/archive/checkout", "internal/archive/compress/gzip",
 		"internal/archive/compress/xz", "internal/archive/compress/zstd", "internal/archive/content",
 		"internal/archive/delta", "internal/archive/pathspec", "internal/archive/tar", "internal/archive/tree",
-		"internal/archive/zip", "internal/base/lru", "internal/base/span", "internal/base/workers",
+		"internal/archive/zip", "internal/base/lru", "internal/base/span", "internal/base/spill", "internal/base/workers",
 		"internal/git", "internal/git/lfs", "internal/git/pretty",
 	},
-	"internal/archive/attributes":            {"internal/git/quoting", "internal/git/wildmatch"},
+	"internal/archive/attributes": {"internal/git/quoting", "internal/git/wildmatch"},
+	"internal/archive/checkout": {
+		"internal/archive/compress/gzip", "internal/archive/tar", "internal/archive/tree", "internal/base/spill",
+		"internal/base/workers", "internal/git",
+	},
 	"internal/archive/compress/blocks":       {"internal/access", "internal/base/workers"},
 	"internal/archive/compress/compresstest": {"internal/base/panics", "internal/base/workers"},
 	"internal/archive/compress/gzip":         {"internal/archive/compress/blocks", "internal/base/workers"},
@@ -140,8 +160,8 @@ var arrows = map[string][]string{
 	"internal/archive/pathspec": {"internal/git/wildmatch"},
 	"internal/archive/tar":      {"internal/git"},
 	"internal/archive/tree": {
-		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/git",
-		"internal/git/pretty",
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec",
+		"internal/base/filenames", "internal/git", "internal/git/pretty",
 	},
 	"internal/archive/zip": {"internal/archive/compress/gzip", "internal/base/workers"},
 
@@ -175,12 +195,14 @@ var arrows = map[string][]string{
 		"internal/base/lru", "internal/base/panics", "internal/git/charset", "internal/git/commitgraph",
 		"internal/git/gitconfig", "internal/git/message", "internal/git/objects", "internal/git/objects/files",
 	},
+	"internal/git/binarypatch": {},
 	"internal/git/charset":     {"internal/git/message"},
 	"internal/git/commitgraph": {},
+	"internal/git/definitions": {},
 	"internal/git/diff":        {},
 	"internal/git/gitconfig":   {},
 	"internal/git/history": {
-		"internal/base/lru", "internal/git", "internal/git/charset", "internal/git/commitgraph",
+		"internal/base/lru", "internal/git", "internal/git/binarypatch", "internal/git/charset", "internal/git/commitgraph",
 		"internal/git/diff", "internal/git/mailmap", "internal/git/message", "internal/git/newest",
 		"internal/git/quoting",
 	},
@@ -190,7 +212,7 @@ var arrows = map[string][]string{
 	"internal/git/message": {},
 	"internal/git/newest":  {},
 	"internal/git/objects": {
-		"internal/git/gitconfig", "internal/git/objects/files", "internal/git/objects/loose",
+		"internal/base/spill", "internal/git/gitconfig", "internal/git/objects/files", "internal/git/objects/loose",
 		"internal/git/objects/object", "internal/git/objects/pack",
 	},
 	"internal/git/objects/files": {"internal/git/objects/object"},
@@ -199,10 +221,13 @@ var arrows = map[string][]string{
 	},
 	"internal/git/objects/object": {"internal/base/lru", "internal/base/panics", "internal/git/inflate"},
 	"internal/git/objects/pack": {
-		"internal/base/lru", "internal/base/panics", "internal/git/inflate", "internal/git/objects/files",
-		"internal/git/objects/object",
+		"internal/base/lru", "internal/base/panics", "internal/base/spill", "internal/git/inflate",
+		"internal/git/objects/files", "internal/git/objects/object",
 	},
 	"internal/git/objects/packtest": {"internal/git/objects/object", "internal/gittest"},
+	"internal/git/patch": {
+		"internal/git", "internal/git/binarypatch", "internal/git/history", "internal/git/pretty", "internal/git/quoting",
+	},
 	"internal/git/pretty": {
 		"internal/git", "internal/git/charset", "internal/git/mailmap", "internal/git/message",
 		"internal/git/newest", "internal/git/wildmatch",
@@ -214,6 +239,7 @@ var arrows = map[string][]string{
 
 	"internal/gittest": {},
 
+	"internal/base/filenames":             {},
 	"internal/base/loopback":              {},
 	"internal/base/lru":                   {},
 	"internal/base/operatorfile":          {},
@@ -221,6 +247,7 @@ var arrows = map[string][]string{
 	"internal/base/panics":                {},
 	"internal/base/processes":             {},
 	"internal/base/span":                  {},
+	"internal/base/spill":                 {},
 	"internal/base/swap":                  {},
 	"internal/base/ticks":                 {},
 	"internal/base/weborigin":             {},
@@ -284,24 +311,27 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
-	"github.com/go-git":           {"internal/git", "internal/httpx", "bench"},
-	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
-	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
-	"github.com/RoaringBitmap":    {"internal/search/index"},
-	"github.com/kljensen":         {"internal/search/rank"},
-	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
-	"github.com/fsnotify":         {"internal/watch"},
-	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
-	"github.com/minio":            {"internal/cache"},
-	"gocloud.dev":                 {"internal/cache"},
-	"github.com/spf13":            {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
-	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli"},
-	"github.com/schollz":          {"internal/commands/remote"},
+	"github.com/go-git":           {"client/internal/dotgit", "internal/git", "internal/archive/checkout", "internal/httpx", "bench"},
+	"github.com/klauspost": {"client/internal/dotgit", "client/unpack", "internal/archive/compress/gzip",
+		"internal/archive/compress/zstd", "internal/git/binarypatch"},
+	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
+	"github.com/RoaringBitmap":  {"internal/search/index"},
+	"github.com/kljensen":       {"internal/search/rank"},
+	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
+	"github.com/fsnotify":       {"internal/watch"},
+	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},
+	"github.com/minio":          {"internal/cache"},
+	"gocloud.dev":               {"internal/cache"},
+	"github.com/spf13":          {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
+	"go.yaml.in":                {"internal/access/rules", "internal/commands/cli", "internal/operate/clientconfig"},
+	"github.com/tailscale":      {"internal/operate/clientconfig"},
+	"github.com/pelletier":      {"internal/operate/clientconfig"},
+	"github.com/schollz":        {"internal/commands/remote"},
 	"os/exec": {"client", "internal/archive/compress/compresstest", "internal/gittest", "internal/operate/refresh",
 		"internal/base/processes", "internal/resources/uploadpack", "bench"},
 	"unsafe": {},
 	"net/http": {"client", "internal/access/oauth", "internal/access/oauth/issuertest",
-		"internal/operate/admin", "internal/operate/doctor", "internal/httpx", "internal/httpx/conns",
+		"internal/operate/admin", "internal/operate/audit", "internal/operate/doctor", "internal/httpx", "internal/httpx/conns",
 		"internal/operate/metrics", "internal/operate/refresh", "internal/operate/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/operate/metrics", "internal/operate/telemetry"},
 	"go.opentelemetry.io":          {"internal/operate/telemetry"},
@@ -392,9 +422,9 @@ func refuseUnused(t *testing.T, used map[string]bool, name string, allowed []str
 	}
 }
 
-// viewless are the packages that may reach a repository past the view of a visitor:
-// the operator's own work.
-var viewless = []string{"cmd/repomcp", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics", "internal/watch",
+// viewless are the packages that may reach a repository past the view of a principal: the operator's
+// own work, and the user's own clones.
+var viewless = []string{"client/internal/dotgit", "cmd/repomcp", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics", "internal/watch",
 	"internal/repos", "internal/repos/repostest", "bench"}
 
 // Packages that serve clients get repos.Views, so that they cannot forget the rights of a principal.

@@ -76,6 +76,26 @@ curl_tar() {
     download | tar xz -C "$1"
 }
 
+# curl_checkout FOLDER OPTIONS makes a clone without git.
+curl_checkout() {
+    mkdir "$1"
+    curl -sS --fail "$URL/archive/repo/HEAD.tar.gz?profile=checkout${2-}" | tar xz -C "$1"
+}
+
+# curl_delta brings such a clone in step. Nothing is deleted where lines are pushed.
+curl_delta() {
+    base=$(git -C "$DIR/checkout" rev-parse HEAD)
+    curl -sS --fail "$URL/archive/repo/HEAD.tar.gz?profile=checkout&base=$base" |
+        tar xz -C "$DIR/checkout" --exclude .repomcp
+}
+
+# added FOLDER is what others have to do for a status.
+added() {
+    curl_tar "$1"
+    git -C "$1" init -q
+    git -C "$1" add -A
+}
+
 # serve_nginx has git http-backend answer behind nginx and fcgiwrap, at the address in $DIR/url, until end_nginx.
 serve_nginx() {
     [ ! -e "$DIR/url" ] || return 0
@@ -191,6 +211,7 @@ tables() {
     contestant "$sync" push_file '' watch 'kill $(cat "$DIR/pid")'
     transfers
     clones
+    checkouts
     targets
 }
 
@@ -347,6 +368,30 @@ clones() {
     contestant "$own_git" 'exec git ls-remote "$URL/git/repo"'
 }
 
+clone_nginx='`git clone --depth 1`, HTTP (nginx)' own_curl='`curl` of a checkout \| `tar xz`'
+own_checkout='repomcp archive, tar.gz, checkout' own_blobless='repomcp archive, tar.gz, blobless checkout'
+init_add='after `curl`, `tar`, `git init`, `git add`' after_curl='after `curl` of a checkout, `tar`'
+curl_delta='`curl` of the difference \| `tar xz`'
+
+# checkouts are archives that are clones.
+checkouts() {
+    comparison checkout 'sync c mirror' 'a clone of HEAD'
+    contestant "$clone_nginx" 'exec git clone -q --depth 1 "$(cat "$DIR/url")/repo.git" "$DIR/$ROUND"' '' serve_nginx end_nginx
+    contestant "$clone_local" 'clone_file "$DIR/$ROUND"'
+    contestant "$own_curl" 'curl_checkout "$DIR/$ROUND"'
+    contestant 'the same, blobless' 'curl_checkout "$DIR/$ROUND" "&objects=blobless&origin=https://git.example/a"'
+    comparison checkout 'sync c mirror' 'an archive with .git'
+    contestant "$own_tar_gz" 'own_archive tar.gz'
+    contestant "$own_checkout" 'own_archive tar.gz --profile checkout --origin https://git.example/a'
+    contestant "$own_blobless" 'own_archive tar.gz --profile checkout --origin https://git.example/a --objects blobless'
+    comparison checkout 'sync c mirror' 'the first git status'
+    contestant "$init_add" 'exec git -C "$DIR/$ROUND" status --short' '' 'added "$DIR/$ROUND"'
+    contestant "$after_curl" 'exec git -C "$DIR/$ROUND" status --short' '' 'curl_checkout "$DIR/$ROUND"'
+    comparison checkout sync 'a changed file of a clone' 0 '' 'push_lines 1'
+    contestant "$git_reset" 'quietly fetch -q --depth 1 && quietly reset -q --hard FETCH_HEAD' '' 'checkout_by clone'
+    contestant "$curl_delta" curl_delta '' 'checkout_by curl_checkout'
+}
+
 # targets are all that is wanted: on each of the repositories, at most so many times
 # what another contestant takes, or so many seconds or MiB where there is no other.
 targets() {
@@ -383,5 +428,15 @@ targets() {
     target 'push to file, worst of 50, s' 'push to file' sync "$sync" '' wall 1 worst
     target "git clone against git's own server, wall" 'git clone' 'a b c h' "$own_git" "$nginx_git" wall 1.05
     target 'git fetch, wall' 'git fetch' 'a b c h' "$own_git" "$nginx_git" wall 1.05
+    target "a checkout against git clone over HTTP, client's CPU" 'a clone of HEAD' 'sync c' "$own_curl" "$clone_nginx" cpu 0.4
+    target 'the same, wall' 'a clone of HEAD' 'sync c' "$own_curl" "$clone_nginx" wall 0.6
+    target "the same against a clone of a file, client's CPU" 'a clone of HEAD' 'sync c' "$own_curl" "$clone_local" cpu 0.4
+    target 'the same, wall' 'a clone of HEAD' 'sync c' "$own_curl" "$clone_local" wall 0.6
+    target "a checkout against its files alone, server's CPU" 'an archive with' 'sync c' "$own_checkout" "$own_tar_gz" cpu 2
+    target 'the same, size' 'an archive with' 'sync c' "$own_checkout" "$own_tar_gz" size 2.1
+    target "a blobless checkout against its files alone, server's CPU" 'an archive with' 'sync c' "$own_blobless" "$own_tar_gz" cpu 1.15
+    target 'the same, size' 'an archive with' 'sync c' "$own_blobless" "$own_tar_gz" size 1.15
+    target 'the first status, wall' 'the first git status' 'sync c' "$after_curl" "$init_add" wall 0.25
+    target 'a difference of one file against fetch and reset, wall' 'a changed file of' sync "$curl_delta" "$git_reset" wall 0.25
     target 'anonymous memory of a first sync, MiB' 'first sync' sync "$sync" '' anonymous 64
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +13,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 	gogitgraph "github.com/go-git/go-git/v5/plumbing/format/commitgraph/v2"
 	"github.com/go-git/go-git/v5/plumbing/format/config"
+	gogitindex "github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/repomcp/repomcp/internal/archive/checkout"
+	"github.com/repomcp/repomcp/internal/base/spill"
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
 	"github.com/repomcp/repomcp/internal/git/gitconfig"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -188,4 +195,51 @@ func goGitPeople(b *testing.B, raw string) (fields []string) {
 		fields = append(fields, s.Name, s.Email, fmt.Sprintf("%d %s", s.When.Unix(), s.When.Format("-0700")))
 	}
 	return fields
+}
+
+// indexed is how many files the indexes of the benchmarks below have.
+const indexed = 100_000
+
+// filePath is the path of a file, in the order of the numbers.
+func filePath(n int) string {
+	return fmt.Sprintf("folder-%03d/sub-%02d/file-%06d.txt", n/1000, n/100%10, n)
+}
+
+func fileID(n int) (id git.ID) {
+	binary.BigEndian.PutUint32(id[:], uint32(n)*2654435761)
+	return id
+}
+
+// BenchmarkGoGitIndex writes the index of a working tree. That of go-git has no cached trees.
+func BenchmarkGoGitIndex(b *testing.B) {
+	b.Run("repomcp", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			index := checkout.NewIndex(spill.NewSpace(b.TempDir(), 1<<30), git.ID{})
+			for n := range indexed {
+				if err := index.Add([]byte(filePath(n)), git.ModeRegular, fileID(n), 1, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if _, err := index.WriteTo(io.Discard); err != nil {
+				b.Fatal(err)
+			}
+			index.Close()
+		}
+	})
+	b.Run("go-git", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			index := &gogitindex.Index{Version: 2}
+			for n := range indexed {
+				index.Entries = append(index.Entries, &gogitindex.Entry{
+					Name: filePath(n), Mode: filemode.Regular, Hash: plumbing.Hash(fileID(n)), Size: 1,
+					ModifiedAt: time.Unix(1, 0),
+				})
+			}
+			if err := gogitindex.NewEncoder(io.Discard).Encode(index); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

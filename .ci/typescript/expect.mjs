@@ -21,7 +21,9 @@ const templates = {
   "repo://{+repo}/refs/heads/{branch}/contents{/path*}": true,
   "repo://{+repo}/refs/tags/{tag}/contents{/path*}": true,
   "repo://{+repo}/sha/{sha}/contents{/path*}": true,
-  "repo://{+repo}/archive/{+ref}.{format}{?path*,exclude*,prefix,strip,profile,base,delta,fallback,lfs,submodules}": true,
+  "repo://{+repo}/compare/{+base}...{+head}.{form}": true,
+  "repo://{+repo}/commit/{+sha}.{form}": true,
+  "repo://{+repo}/archive/{+ref}.{format}{?path*,exclude*,prefix,strip,profile,base,delta,fallback,lfs,submodules,objects,depth,refname,origin,pushurl}": true,
 };
 
 export async function listsTemplates(client) {

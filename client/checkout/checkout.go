@@ -20,6 +20,12 @@ const (
 	ProfileFull = "full"
 	// ProfileArchive is the output of git archive.
 	ProfileArchive = "archive"
+	// ProfileCheckout is ProfileWorktree in a clone: the folder has a .git, and git status is clean.
+	ProfileCheckout = "checkout"
+
+	// ObjectsConverted is the option objects of an archive with ProfileCheckout for this package, which
+	// packs the files itself.
+	ObjectsConverted = "converted"
 
 	// packed is the cheapest compressed format to unpack. plain costs the server nothing.
 	packed, plain = ".tar.zst", ".tar"
@@ -88,6 +94,8 @@ type Result struct {
 	Skipped []string `json:"skipped"`
 	// SkippedCount is the number of skipped links.
 	SkippedCount int `json:"skippedCount"`
+	// Behind is the reason why a clone has got the new commits, and its branch stays where it was; "" otherwise.
+	Behind string `json:"behind,omitempty"`
 }
 
 // mostNamed is as many as a person reads.
@@ -107,6 +115,11 @@ var (
 	// was not touched.
 	ErrOccupied = errors.New("name an empty folder, or allow it (--into-existing): " +
 		"files that are there are kept then, and others come beside them")
+
+	// ErrNoCheckouts says that a server is older than ProfileCheckout.
+	ErrNoCheckouts = errors.New("the server is of a version that makes no checkouts: update it, use git clone, or " +
+		"take " +
+		"the files without a .git (without --checkout)")
 
 	errArguments = errors.New("wrong arguments")
 )
@@ -140,6 +153,9 @@ func (o Options) archive(revision string, more url.Values) string {
 		format = plain
 	}
 	query := url.Values{"profile": {o.Profile}}
+	if o.isCheckout() {
+		query.Set("objects", ObjectsConverted)
+	}
 	for name, values := range map[string][]string{"path": o.Paths, "exclude": o.Exclude} {
 		if len(values) > 0 {
 			query[name] = values
@@ -157,6 +173,8 @@ func (o Options) archive(revision string, more url.Values) string {
 		strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
+func (o Options) isCheckout() bool { return o.Profile == ProfileCheckout }
+
 func escape(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
 // isComposed reports whether archives have content from outside of their commit. There are no
@@ -171,7 +189,36 @@ func isAmong(path string, several []string) bool {
 	return slices.ContainsFunc(several, func(one string) bool { return path == one || below(path, one) })
 }
 
-var profiles = []string{ProfileWorktree, ProfileFull, ProfileArchive}
+// checkCheckout refuses options that a clone does not have.
+func (o Options) checkCheckout() error {
+	if !o.isCheckout() {
+		return nil
+	}
+	for _, refused := range []struct {
+		given bool
+		why   string
+	}{
+		{len(o.Paths)+len(o.Exclude) > 0, "a clone has all paths; git sparse-checkout leaves some out of the folder"},
+		{o.LFS, "git lfs pull fetches the objects of a clone"},
+		{o.Submodules, "git submodule update fetches those of a clone"},
+		{o.Verify, "git status compares all files of a clone, and git restore brings them back"},
+		{len(o.Mine) > 0, "git knows which files of a clone are changed; commit or stash them"},
+	} {
+		if refused.given {
+			return fmt.Errorf("%w: %s", errArguments, refused.why)
+		}
+	}
+	return nil
+}
+
+// IsTooOld reports whether a server has refused a checkout because it is older than these.
+func IsTooOld(err error) bool {
+	refused, ok := errors.AsType[*client.Error](err)
+	return ok && (strings.Contains(refused.Message, `"objects" is unknown`) ||
+		strings.Contains(refused.Message, `"checkout" is none of`))
+}
+
+var profiles = []string{ProfileWorktree, ProfileFull, ProfileArchive, ProfileCheckout}
 
 func (o Options) withDefaults() (Options, error) {
 	o.Ref = cmp.Or(o.Ref, "HEAD")

@@ -39,6 +39,9 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	if m.Path == manifestPath {
 		return skip, r.readManifest(m.Size, content)
 	}
+	if r.wanted != nil && !r.wanted[m.Path] {
+		return skip, nil
+	}
 	if m.Kind == unpack.Folder {
 		return r.chooseFolder(m)
 	}

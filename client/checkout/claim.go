@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // claim refuses a folder that is probably a mistake: one with files that no run has written, the
-// home folder, and the root of a disk. It accepts a folder in which a run has begun.
+// home folder, and the root of a disk. It accepts a folder in which a run has begun, and a clone that is to be one.
 func (f *folder) claim() error {
 	if f.options.IntoExisting {
 		return nil
@@ -25,12 +26,19 @@ func (f *folder) claim() error {
 	if err != nil {
 		return notAbsent(err)
 	}
+	if f.options.isCheckout() && isClone(entries) {
+		return nil // a run harms nothing there
+	}
 	for _, e := range entries {
 		if e.Name() != stateFolder {
 			return fmt.Errorf("%s has files that no sync has brought: %w", dir, ErrOccupied)
 		}
 	}
 	return nil
+}
+
+func isClone(entries []os.DirEntry) bool {
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == gitFolder })
 }
 
 // special returns what a folder is besides a place for files, or "".

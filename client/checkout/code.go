@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/internal/dotgit"
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
@@ -40,6 +41,8 @@ var codes = []struct {
 	{ErrLocked, CodeLocked},
 	{ErrState, CodeState},
 	{ErrGone, CodeGone},
+	{ErrNoCheckouts, CodeRefused},
+	{dotgit.ErrUntrusted, CodeUnsafe},
 	{client.ErrOrigin, CodeOtherOrigin},
 	{client.ErrInsecure, CodeOtherOrigin},
 	{client.ErrTooLarge, CodeTooLarge},

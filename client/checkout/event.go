@@ -14,6 +14,9 @@ const (
 	// EventSkipped reports a symbolic link of the commit that leads out of the folder, and was not
 	// made.
 	EventSkipped = "skipped"
+	// EventBehind says that a clone has got the Commit, and that its branch stays at Base, with the
+	// Reason. A run makes no change then of the working tree, the index and the branch.
+	EventBehind = "behind"
 	// EventProgress reports the Phase of a run, and what it has done so far, several times a
 	// second.
 	EventProgress = "progress"
@@ -36,10 +39,20 @@ const (
 const (
 	ReasonEdited    = "edited"    // it differs from the version of the last run
 	ReasonUntracked = "untracked" // no run wrote it
+	ReasonStaged    = "staged"    // the index of a clone has another version than its commit
 	ReasonInTheWay  = "in the way"
 	ReasonDeleted   = "deleted upstream" // and edited here: it is no longer followed
 	ReasonInUse     = "in use"           // a program has it open for writing; the next run tries again
 	ReasonHeld      = "held"             // Options.Replaces has refused; the next run tries again
+)
+
+// These are the reasons for an EventBehind. ReasonEdited is another one: files that were changed are in
+// the way.
+const (
+	ReasonCommits    = "local commits"
+	ReasonElsewhere  = "other branch" // is checked out
+	ReasonUnfinished = "unfinished"   // a merge, a rebase or the like
+	ReasonLocked     = "locked"       // by a git program: there is an index.lock
 )
 
 // ReasonOutside is the reason for an EventSkipped.

@@ -135,7 +135,8 @@ func (p *place) killAfter(bytes int) {
 	}
 	stalled := p.server.stall(bytes)
 	child := exec.Command(self)
-	child.Env = append(os.Environ(), childFolder+"="+p.dir, childServer+"="+p.server.proxy+"/mcp", childPlain+"=1")
+	child.Env = append(os.Environ(), childFolder+"="+p.dir, childServer+"="+p.server.proxy+"/mcp", childPlain+"=1",
+		childClone+"="+p.profile)
 	if err := child.Start(); err != nil {
 		p.t.Fatal(err)
 	}

@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -42,6 +44,8 @@ const (
 	childFolder = "REPOMCP_CHECKOUT_CHILD"
 	childServer = "REPOMCP_CHECKOUT_SERVER"
 	childPlain  = "REPOMCP_CHECKOUT_PLAIN"
+	childClone  = "REPOMCP_CHECKOUT_CLONE"
+	childEnds   = "REPOMCP_CHECKOUT_ENDS" // a phase or an event, and how long after it the child is killed
 )
 
 func syncAsChild() {
@@ -49,12 +53,37 @@ func syncAsChild() {
 	if err == nil {
 		_, err = Sync(context.Background(), c, Options{
 			Repository: "app", Ref: "main", Dir: os.Getenv(childFolder), Plain: os.Getenv(childPlain) != "",
-			IntoExisting: true,
+			IntoExisting: true, Profile: os.Getenv(childClone), Events: endAt(os.Getenv(childEnds)),
 		})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// endAt has the process end by itself some time after an event.
+func endAt(text string) func(Event) {
+	at, after, ok := strings.Cut(text, " ")
+	if !ok {
+		return nil
+	}
+	delay, err := time.ParseDuration(after)
+	if err != nil {
+		panic(err)
+	}
+	var once sync.Once
+	return func(e Event) {
+		if e.Event != at && e.Phase != at {
+			return
+		}
+		once.Do(func() {
+			go func() {
+				time.Sleep(delay)
+				self, _ := os.FindProcess(os.Getpid())
+				_ = self.Kill()
+			}()
+		})
 	}
 }
 
@@ -65,6 +94,8 @@ type place struct {
 	server *server
 	client *client.Client
 	dir    string
+	// profile is that of runs in another process, "" for the usual one.
+	profile string
 }
 
 func newPlace(t *testing.T) *place {

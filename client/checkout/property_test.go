@@ -251,7 +251,8 @@ func (s *story) kill() {
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Duration(5+s.random.IntN(60))*time.Millisecond)
 	defer cancel()
 	child := exec.CommandContext(ctx, self)
-	child.Env = append(os.Environ(), childFolder+"="+s.dir, childServer+"="+s.server.proxy+"/mcp")
+	child.Env = append(os.Environ(), childFolder+"="+s.dir, childServer+"="+s.server.proxy+"/mcp",
+		childClone+"="+s.profile)
 	out, err := child.CombinedOutput()
 	exit := (*exec.ExitError)(nil)
 	switch {

@@ -87,6 +87,9 @@ func notNil(list []string) []string {
 
 func (f *folder) update(ctx context.Context, c *client.Client, now *client.State) (result Result, err error) {
 	o, base := f.options, f.header.Commit
+	if o.isCheckout() {
+		return f.updateClone(ctx, c)
+	}
 	if !f.header.fits(o) || o.isComposed() && o.Verify {
 		return f.take(ctx, c, o.Ref, "", nil)
 	}
@@ -115,13 +118,19 @@ type run struct {
 	base      string   // the commit that the archive may be a delta from, or ""
 	announced string   // the commit of the archive, or "" if the server does not name it
 	head      string   // the commit that a delta leads to
+	depth     string   // how many commits are requested; "" for one
 	some      []string // the only paths that were requested; nil: everything
-	old       cursor   // in the state before the run
+	before    state    // the state before the run
+	old       cursor   // in it
 	links     paths    // those that were skipped before
 	disk      *disk
 	delta     bool // the archive is a delta
+	fromBase  bool // that of a clone was one
 	buffer    []byte
 	unpacker  *unpack.Unpacker
+	clone     *clone // that is being made, or nil
+	// wanted are the paths of members that are written, or nil for all.
+	wanted map[string]bool
 	// replaced are folders that something else replaces: their contents are removed when that
 	// arrives, and not before.
 	replaced paths
@@ -141,7 +150,30 @@ type run struct {
 // some paths.
 func (f *folder) take(
 	ctx context.Context, c *client.Client, revision, base string, some []string,
-) (_ Result, err error) {
+) (Result, error) {
+	r, err := f.newRun(base, some)
+	if err != nil {
+		return Result{Base: base}, err
+	}
+	defer r.before.close()
+	d, err := r.open(ctx, c, revision)
+	if err != nil {
+		return r.result, err
+	}
+	defer func() { _ = d.Close() }() // it was only read
+	if base != "" && d.Commit == base {
+		// A download that is read to its end does not look aborted to the server.
+		_, _ = io.CopyN(io.Discard, d.Download, nothingNew)
+		r.result.Commit = base
+		return r.result, nil
+	}
+	r.start(d)
+	err = r.bring(ctx, d)
+	return r.result, err
+}
+
+// newRun prepares a run. The caller closes the state before it.
+func (f *folder) newRun(base string, some []string) (*run, error) {
 	r := &run{
 		folder: f, base: base, some: some, disk: newDisk(f.options.Dir), replaced: paths{}, hollow: paths{},
 		spared: paths{}, result: Result{Base: base},
@@ -149,41 +181,55 @@ func (f *folder) take(
 	if f.options.isComposed() {
 		r.base = ""
 	}
-	s, err := f.readState()
+	err := r.readBefore()
+	if err == nil {
+		r.links, err = f.findSkipped()
+	}
 	if err != nil {
-		return r.result, err
+		r.before.close()
+		return nil, err
 	}
-	defer s.close()
-	r.old = cursor{records: s}
-	if r.links, err = f.findSkipped(); err != nil {
-		return r.result, err
-	}
+	return r, nil
+}
+
+// readBefore begins to read the state before the run.
+func (r *run) readBefore() (err error) {
+	r.before, err = r.readState()
+	r.old = cursor{records: r.before}
+	return err
+}
+
+// open begins the download of an archive.
+func (r *run) open(ctx context.Context, c *client.Client, revision string) (*counted, error) {
 	r.fetch = func(path string) (*client.Download, error) { return c.Stream(ctx, r.file(path)) }
 	d, err := r.download(ctx, c, revision)
 	if err != nil {
-		return r.result, err
+		return nil, err
 	}
-	defer func() { _ = d.Close() }() // it was only read
-	if base != "" && d.Commit == base {
-		// A download that is read to its end does not look aborted to the server.
-		_, _ = io.CopyN(io.Discard, d, nothingNew)
-		r.result.Commit = base
-		return r.result, nil
+	if !r.options.isCheckout() { // there it may be an annotated tag
+		r.announced = d.Commit
 	}
-	r.announced = d.Commit
+	return &counted{Download: d, run: r}, nil
+}
+
+// start reports a download.
+func (r *run) start(d *counted) {
 	r.tell(Event{Event: EventStart, Commit: d.Commit, Base: r.base, Size: max(d.Size, 0)})
-	// From here on there is something to recover.
-	if r.journal, err = createJournal(f.path(journalName)); err != nil {
-		return r.result, err
+}
+
+// bring unpacks an archive. From here on there is something to recover.
+func (r *run) bring(ctx context.Context, in io.Reader) (err error) {
+	if r.journal, err = createJournal(r.path(journalName)); err != nil {
+		return err
 	}
-	err = r.unpack(ctx, d)
+	err = r.unpack(ctx, in)
 	if err == nil {
 		err = r.finish()
 	}
 	if err = errors.Join(err, r.journal.close()); err == nil {
-		err = os.Remove(f.path(journalName))
+		err = os.Remove(r.path(journalName))
 	}
-	return r.result, err
+	return err
 }
 
 func (r *run) download(ctx context.Context, c *client.Client, revision string) (*client.Download, error) {
@@ -191,12 +237,18 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 	if r.base != "" {
 		query["base"], query["fallback"] = []string{r.base}, []string{"full"}
 	}
+	if r.depth != "" {
+		query.Set("depth", r.depth)
+	}
 	for _, path := range r.some {
 		query.Add("path", literal+path)
 	}
 	d, err := r.stream(ctx, c, revision, query)
-	if isMissing(err) {
+	switch {
+	case isMissing(err):
 		return nil, r.explainGone(ctx, c, err)
+	case IsTooOld(err):
+		return nil, ErrNoCheckouts
 	}
 	if err != nil {
 		return nil, err
@@ -249,10 +301,13 @@ func (f *folder) tellProgress(phase string, so Result, size int64) {
 	})
 }
 
-func (r *run) unpack(ctx context.Context, d *client.Download) error {
+func (r *run) unpack(ctx context.Context, in io.Reader) error {
 	o := unpack.Options{
 		Choose: r.choose, Comment: r.compareCommit, Ready: r.ready, Done: r.done, Stays: r.stays,
 		AllowExternalSymlinks: r.options.AllowExternalSymlinks,
+	}
+	if r.options.isCheckout() {
+		o.Git = passGit
 	}
 	dir := r.options.Dir
 	if r.options.DryRun {
@@ -266,8 +321,8 @@ func (r *run) unpack(ctx context.Context, d *client.Download) error {
 		return err
 	}
 	r.unpacker = unpack.New(root, o)
-	report, err := r.unpackInto(ctx, &counted{Download: d, run: r}, root, o)
-	r.result.Commit = cmp.Or(report.Comment, d.Commit)
+	report, err := r.unpackInto(ctx, in, root, o)
+	r.result.Commit = cmp.Or(report.Comment, r.announced)
 	if err == nil && r.isWhole() {
 		err = r.removeStale()
 	}

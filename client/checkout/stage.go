@@ -33,6 +33,9 @@ func (r *run) unpackInto(
 			return r.unpackAside(ctx, in, root, o)
 		}
 	}
+	if r.clone != nil {
+		return r.unpackOver(ctx, in)
+	}
 	return r.unpacker.Tar(ctx, in)
 }
 
@@ -55,7 +58,13 @@ func (r *run) unpackAside(
 		return report, err
 	}
 	o.Unseen, r.journal.delayed = true, true
+	if r.clone != nil {
+		r.clone.attach(&o)
+	}
 	report, err = unpack.New(aside, o).Tar(ctx, in)
+	if err == nil && r.clone != nil {
+		err = r.clone.complete(ctx, report.Comment)
+	}
 	if err = errors.Join(err, aside.Close()); err != nil {
 		return report, err
 	}

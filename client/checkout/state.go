@@ -25,6 +25,12 @@ const (
 	stageName   = "stage"
 	heldName    = "held"    // a large content during comparison
 	previewName = "preview" // the target of a dry run
+	// In a clone these are there as well.
+	ignoreName     = ".gitignore" // has git ignore the folder
+	cloneName      = "clone"      // how the last run has left the clone
+	repositoryName = "git"        // the repository of a new clone, until it becomes .git
+	spoolName      = "spool"      // the files of an archive, until it is known whether they may be written
+	rehearsalName  = "rehearsal"  // the journal of what a run would do
 	// unfinished is the state before it gets its name.
 	unfinished = "state.new"
 
@@ -96,6 +102,9 @@ func open(o Options) (*folder, error) {
 	s.close()
 	f.header = s.header
 	f.options.Profile = cmp.Or(o.Profile, s.header.Profile, ProfileWorktree)
+	if err := f.options.checkCheckout(); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
 	return f, nil
 }
 
@@ -147,6 +156,9 @@ func (f *folder) close() error {
 		return os.RemoveAll(f.state)
 	}
 	// The folders made for a run without result are removed; otherwise they are not empty.
+	if _, err := os.Lstat(f.path(stateName)); isAbsent(err) {
+		_ = os.Remove(f.path(ignoreName))
+	}
 	if os.Remove(f.state) == nil && f.made {
 		_ = os.Remove(f.options.Dir)
 	}
@@ -304,8 +316,10 @@ func takeChange(old, change *record) (*record, error) {
 // record of its journal may be about a step that was not done. The resulting state belongs to no
 // commit.
 func (f *folder) recover() error {
-	if err := errors.Join(os.RemoveAll(f.path(stageName)), os.RemoveAll(f.path(heldName))); err != nil {
-		return err
+	for _, name := range []string{stageName, heldName, repositoryName, spoolName, rehearsalName} {
+		if err := os.RemoveAll(f.path(name)); err != nil {
+			return err
+		}
 	}
 	file, err := os.Open(f.path(journalName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/repomcp/repomcp/internal/base/filenames"
 )
 
 // sameness says which different names a file system treats as equal.
@@ -51,7 +53,7 @@ func (s sameness) key(name string) string {
 		return name // folding would make all invalid bytes equal
 	}
 	if s.forms {
-		name = norm.NFC.String(strings.Map(visible, name))
+		name = norm.NFC.String(filenames.Visible(name))
 	}
 	if s.letters {
 		name = norm.NFC.String(cases.Fold().String(norm.NFD.String(name)))

@@ -44,7 +44,7 @@
 // The folder .repomcp of the root belongs to the program. It exists during a run, and stays if it
 // contains other files; names that begin with .repomcp-tmp- are those of incomplete files. No
 // member may have either name, except manifest.json below a .repomcp, which [Options].Choose may
-// take.
+// take. No member is written below a .git: those of the root are given to [Options].Git.
 //
 // # Concurrency
 //

@@ -77,12 +77,11 @@ func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 	if err != nil {
 		return atPath(file.path, err)
 	}
-	sum := NewHash(file.size)
-	size, err := fill(io.MultiWriter(out, sum))
+	size, id, err := r.fill(out, file.size, fill)
 	info, other := out.Stat()
 	err = errors.Join(err, other, out.Close())
-	w := Written{Path: file.path, Size: size, ID: ID(sum.Sum(nil))}
-	if err == nil && (size != file.size || file.id != (ID{}) && w.ID != file.id) {
+	w := Written{Path: file.path, Size: size, ID: id}
+	if err == nil && file.id != (ID{}) && w.ID != file.id {
 		err = ErrContent
 	}
 	if file.yields != nil && file.modTime.IsZero() {
@@ -96,6 +95,30 @@ func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 		}
 	}
 	return r.complete(file.folder, temporary, info, w, file.yields, err)
+}
+
+// fill writes a content of a size, to the second place as well, and returns its id.
+func (r *run) fill(out io.Writer, size int64, fill func(io.Writer) (int64, error)) (int64, ID, error) {
+	sum := NewHash(size)
+	writers := []io.Writer{out, sum}
+	var second Copy
+	if r.options.Copy != nil {
+		second = r.options.Copy(size)
+		writers = append(writers, second)
+	}
+	n, err := fill(io.MultiWriter(writers...))
+	id := ID(sum.Sum(nil))
+	if err == nil && n != size {
+		err = ErrContent
+	}
+	switch {
+	case second == nil:
+	case err != nil:
+		err = errors.Join(err, second.End(ID{}))
+	default:
+		err = second.End(id)
+	}
+	return n, id, err
 }
 
 // complete gives a temporary file its name, unless writing it failed.

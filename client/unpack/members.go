@@ -39,6 +39,9 @@ func (r *run) member(header *tar.Header, content io.Reader) error {
 	if err != nil {
 		return err
 	}
+	if r.options.Git != nil && isGit(m.Path) {
+		return r.options.Git(m, content)
+	}
 	if dir, ok := isManifest(m.Path); ok {
 		return r.takeManifest(m, dir, content)
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/base/filenames"
 )
 
 const (
@@ -25,7 +27,7 @@ var nameRules = []nameRule{
 	{Dots, nil, func(c string) bool { return c == "." || c == ".." }},
 	{NULByte, nil, func(c string) bool { return strings.IndexByte(c, 0) >= 0 }},
 	{Separator, []string{"windows"}, func(c string) bool { return strings.ContainsAny(c, `\:`) }},
-	{GitFolder, nil, func(c string) bool { return standsFor(c, ".git", "git~") }},
+	{GitFolder, nil, filenames.StandsForGit},
 	{ReservedName, nil, isReserved},
 	{DeviceName, []string{"windows"}, isDevice},
 	{InvalidName, []string{"windows"}, isInvalidOnWindows},
@@ -47,35 +49,9 @@ func checkPath(goos, path string) Reason {
 	return ""
 }
 
-// standsFor reports whether some file system treats a name as equal to another one: HFS+ ignores
-// code points, NTFS ignores dots and spaces at the end and everything after a colon, and both
-// ignore case; NTFS also has short names, which begin with short and end with a number. All are
-// refused on all systems, since folders are shared between them.
-func standsFor(name, word, short string) bool {
-	name = strings.Map(visible, name)
-	name, _, _ = strings.Cut(name, ":")
-	name = strings.TrimRight(name, ". ")
-	if strings.EqualFold(name, word) {
-		return true
-	}
-	if len(name) <= len(short) || !strings.EqualFold(name[:len(short)], short) {
-		return false
-	}
-	return strings.Trim(name[len(short):], "0123456789") == ""
-}
-
-// visible drops the code points that HFS+ ignores.
-func visible(r rune) rune {
-	switch {
-	case r >= 0x200C && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x206A && r <= 0x206F, r == 0xFEFF:
-		return -1
-	}
-	return r
-}
-
 func isReserved(component string) bool {
-	plain := strings.Map(visible, component)
-	return standsFor(component, reservedFolder, "repomc~") ||
+	plain := filenames.Visible(component)
+	return filenames.StandsFor(component, reservedFolder, "repomc~") ||
 		len(plain) >= len(temporaryPrefix) && strings.EqualFold(plain[:len(temporaryPrefix)], temporaryPrefix)
 }
 
@@ -85,6 +61,9 @@ func isManifest(path string) (dir string, ok bool) {
 	dir, ok = strings.CutSuffix("/"+path, "/"+manifestPath)
 	return strings.TrimPrefix(dir, "/"), ok
 }
+
+// isGit recognises the folder .git of the root, and what is in it.
+func isGit(path string) bool { return path == ".git" || strings.HasPrefix(path, ".git/") }
 
 // devices have these names in every folder of Windows, with any extension.
 var devices = []string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}

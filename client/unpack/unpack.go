@@ -18,6 +18,13 @@ type Options struct {
 	// content of a file, to store it elsewhere or to make another one from it, and its [Choice] has
 	// to say so. An error ends the run.
 	Choose func(m Member, content io.Reader) (Choice, error)
+	// Git, if not nil, gets the members of the folder .git in the root, in the order of the archive,
+	// instead of Choose. They are refused without it, and never written. Their paths, which begin
+	// with ".git", are unchecked. An error ends the run.
+	Git func(m Member, content io.Reader) error
+	// Copy, if not nil, returns a second place for the content of a file of a size. It is called by
+	// several goroutines.
+	Copy func(size int64) Copy
 	// Comment is called with the comment of the archive, where git puts the id of the commit,
 	// before any later member. An error ends the run.
 	Comment func(string) error
@@ -46,6 +53,14 @@ type Options struct {
 	// them.
 	Size   int64
 	Limits Limits
+}
+
+// Copy gets the content of a file while it is written.
+type Copy interface {
+	io.Writer
+	// End is called once, with the id of the complete content before the file has its name, or with
+	// the zero id if the content stays incomplete.
+	End(id ID) error
 }
 
 // Unpacker writes archives into one folder, one at a time.

@@ -134,7 +134,10 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	head, err := snapshot.ResolveTreeish(c.Context(), revision)
+	if flags.options.Profile == archive.ProfileCheckout && flags.options.Origin == "" {
+		flags.options.Origin = archive.OriginOf(repository)
+	}
+	head, options, err := archive.Resolve(c.Context(), snapshot, revision, flags.options)
 	if isAbsent(err) {
 		return noRevision(repository.Name(), snapshot, revision)
 	}
@@ -148,8 +151,8 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	defer engine.Close()
 	siblings := resources.NewSiblings(catalogue.View, repository)
 	defer func() { err = errors.Join(err, siblings.Close()) }()
-	flags.options.Format, flags.options.Siblings = format, siblings
-	plan, err := engine.Plan(c.Context(), snapshot, head, flags.options)
+	options.Format, options.Siblings = format, siblings
+	plan, err := engine.Plan(c.Context(), snapshot, head, options)
 	if errors.Is(err, archive.ErrOption) {
 		return cli.Misused(err)
 	}

@@ -106,6 +106,7 @@ var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { return f.authentication.check(f.publicURL, f.intendedEndpoint()) },
 	serveFlags.checkAccess,
 	func(f serveFlags) error { return f.checkFetchAge() },
+	func(f serveFlags) error { return f.checkCheckoutOrigin() },
 	func(f serveFlags) error { _, err := f.proxies(); return err },
 }
 

@@ -154,8 +154,7 @@ func greet(w io.Writer, flags serveFlags, at endpoint, asks bool, count int, log
 	}
 	fmt.Fprintf(&b, `
 Claude Code   claude mcp add --transport http repomcp %[1]s
-VS Code       .vscode/mcp.json  {"servers": {"repomcp": {"type": "http", "url": "%[1]s"}}}
-Cursor        ~/.cursor/mcp.json  {"mcpServers": {"repomcp": {"url": "%[1]s"}}}
+others        repomcp connect CLIENT %[1]s
 
 `, endpoint)
 	_, _ = io.WriteString(w, b.String())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -23,6 +25,7 @@ const (
 	// What the pages write for the address of a server, and for the folder that a
 	// program which is started serves.
 	writtenEndpoint = "http://127.0.0.1:8080/mcp"
+	securedEndpoint = "https://git.example.com/mcp" // one that wants a token
 	writtenRoot     = "/srv/git"
 )
 
@@ -46,16 +49,16 @@ func codeBlocks(t *testing.T, page, language string) []string {
 
 // installed is the configuration of a server, with the fields of all clients.
 type installed struct {
-	Type, URL, HTTPURL string
-	Command            string
-	Args               []string
+	Type, URL, HTTPURL, ServerURL, URI string
+	Command, Cmd                       string
+	Args                               []string
 }
 
 // clientPages are the pages, and under which key each client looks for servers.
 var clientPages = map[string]string{
 	"claude-code.md": "mcpServers", "claude-desktop.md": "mcpServers", "vscode.md": "servers",
-	"cursor.md": "mcpServers",
-	"codex.md":  "mcp_servers", "gemini-cli.md": "mcpServers", "zed.md": "context_servers",
+	"cursor.md": "mcpServers", "codex.md": "mcp_servers", "gemini-cli.md": "mcpServers", "zed.md": "context_servers",
+	"windsurf.md": "mcpServers", "goose.md": "extensions",
 }
 
 // entries reads the configurations and the commands of a page.
@@ -63,22 +66,29 @@ func entries(t *testing.T, page, key string) []installed {
 	t.Helper()
 	var found []installed
 	add := func(block string, decode func([]byte, any) error) {
-		var configuration map[string]map[string]installed
-		if err := decode([]byte(block), &configuration); err != nil || len(configuration) != 1 ||
-			len(configuration[key]) != 1 {
+		var configuration map[string]any
+		if err := decode([]byte(block), &configuration); err != nil {
 			t.Fatalf("%s: %v: %s", page, err, block)
 		}
-		found = append(found, configuration[key]["repomcp"])
+		servers := map[string]installed{}
+		if text, err := json.Marshal(configuration[key]); err != nil || json.Unmarshal(text, &servers) != nil ||
+			len(servers) != 1 {
+			t.Fatalf("%s: %v: %s has %d servers, want one", page, err, block, len(servers))
+		}
+		found = append(found, servers["repomcp"])
 	}
-	for _, block := range codeBlocks(t, page, "json") {
-		add(block, func(b []byte, v any) error { return json.Unmarshal(b, v) })
-	}
-	for _, block := range codeBlocks(t, page, "toml") {
-		add(block, toml.Unmarshal)
+	for language, decode := range map[string]func([]byte, any) error{
+		"json": json.Unmarshal, "toml": toml.Unmarshal, "yaml": yaml.Unmarshal,
+	} {
+		for _, block := range codeBlocks(t, page, language) {
+			add(block, decode)
+		}
 	}
 	for _, block := range codeBlocks(t, page, "sh") {
 		for line := range strings.Lines(block) {
-			found = append(found, addedByCommand(t, strings.Fields(line)))
+			if words := strings.Fields(line); words[0] != "repomcp" { // the story connect has these
+				found = append(found, addedByCommand(t, words))
+			}
 		}
 	}
 	return found
@@ -114,9 +124,10 @@ func TestDocumentationOfClients(t *testing.T) {
 	for page, key := range clientPages {
 		var overHTTP, overStdio int
 		for _, entry := range entries(t, page, key) {
+			entry.Command = cmp.Or(entry.Command, entry.Cmd)
 			switch {
 			case entry.Command == "npx": // a bridge, by its address
-				if !slices.Contains(entry.Args, writtenEndpoint) {
+				if !slices.Contains(entry.Args, writtenEndpoint) && !slices.Contains(entry.Args, securedEndpoint) {
 					t.Errorf("%s: %v", page, entry)
 				}
 			case entry.Command != "":
@@ -130,7 +141,8 @@ func TestDocumentationOfClients(t *testing.T) {
 				useTools(t, page, &mcp.CommandTransport{Command: exec.Command(program(t), arguments...)})
 			default:
 				overHTTP++
-				if entry.URL != writtenEndpoint && entry.HTTPURL != writtenEndpoint {
+				address := cmp.Or(entry.URL, entry.HTTPURL, entry.ServerURL, entry.URI)
+				if address != writtenEndpoint && address != securedEndpoint {
 					t.Errorf("%s: %+v", page, entry)
 				}
 			}

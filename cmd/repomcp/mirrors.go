@@ -87,6 +87,7 @@ type mirrorFlags struct {
 	historyCache     int64
 	noEvents         bool
 	maxSubscriptions int
+	checkoutOrigin   string
 	fetchHook        string
 	fetchAge         time.Duration
 	limiting         limitFlags
@@ -113,6 +114,10 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.Var(cli.NewSize(&f.limits.BlobBytes, archive.DefaultBlobBytes), "max-archive-file",
 		"largest file in an archive")
 	set.IntVar(&f.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
+	set.StringVar(&f.checkoutOrigin, "checkout-origin", "",
+		"URL from which checkouts of archives (profile=checkout) fetch, with {repo} for the repository, as "+
+			"https://git.example.com/{repo}.git (default: this server's own, if it answers git clients, or else "+
+			"the mirror's)")
 	set.DurationVar(&f.rescan, "rescan", 10*time.Second,
 		"how often the folder is searched for new and deleted repositories")
 	set.StringVar(&f.fetchHook, "fetch-hook", "",
@@ -202,11 +207,25 @@ func (m *mirrors) close() error {
 	return errors.Join(err, m.catalogue.Close())
 }
 
+// checkCheckoutOrigin refuses a template that makes no origins.
+func (f mirrorFlags) checkCheckoutOrigin() error {
+	if f.checkoutOrigin == "" {
+		return nil
+	}
+	if err := resources.CheckOriginTemplate(f.checkoutOrigin); err != nil {
+		return cli.Misused(fmt.Errorf("--checkout-origin %w", err))
+	}
+	return nil
+}
+
 // assemble creates resources and messages. The options are those of the transport.
 func (m *mirrors) assemble(
 	f mirrorFlags, contents resources.Options, messages mcp.Options, shared cache.Bucket,
 ) error {
-	err := m.openIndex(f, shared)
+	err := f.checkCheckoutOrigin()
+	if err == nil {
+		err = m.openIndex(f, shared)
+	}
 	if err != nil {
 		return err
 	}
@@ -216,6 +235,8 @@ func (m *mirrors) assemble(
 	contents.Freshen = m.refresher.Ask
 	contents.Catalogue, contents.Engine, contents.ArchiveLimits = m.catalogue, m.engine, f.limits
 	contents.Limits, contents.Logger = m.limits, m.logger
+	contents.CheckoutOrigin = f.checkoutOrigin
+	contents.Facts = history.NewFacts(f.historyCache / 4)
 	m.resources = resources.New(contents)
 	m.subscriptions = watch.New(watch.Options{
 		Catalogue: m.catalogue, NoEvents: f.noEvents, Total: f.maxSubscriptions, Logger: m.logger,
@@ -230,7 +251,7 @@ func (m *mirrors) assemble(
 	}
 	offered, err := f.chooseTools(tools.Options{
 		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Limits: m.limits, Logger: m.logger,
-		Searcher: m.searcher, Facts: history.NewFacts(f.historyCache / 4),
+		Searcher: m.searcher, Facts: contents.Facts,
 	})
 	if err != nil {
 		return err

@@ -45,6 +45,7 @@ type serveFlags struct {
 	sessionKeyFile string
 	authentication authenticationFlags
 	access         string
+	auditLog       string
 	links          linkFlags
 	cache          cacheFlags
 	git            gitFlags
@@ -121,6 +122,8 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	set.StringVar(&flags.access, "access", "",
 		"file with the rules for repositories (YAML), followed as it changes; without it all admitted clients may "+
 			"read everything")
+	set.StringVar(&flags.auditLog, "audit-log", "",
+		"file that gets a line of JSON for each decision about who reads what; - is standard output (default: none)")
 	flags.links.define(set)
 	flags.cache.define(set)
 	flags.git.define(set)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/operate/audit"
 	"github.com/repomcp/repomcp/internal/operate/metrics"
 	"github.com/repomcp/repomcp/internal/operate/statuspage"
 	"github.com/repomcp/repomcp/internal/resources"
@@ -32,6 +34,7 @@ type service struct {
 	at       endpoint
 	asking   *authentication
 	operator *administration
+	audit    *audit.Log // nil: none is written
 	linking  *linking
 	caching  *caching
 	git      *uploadpack.Engine // nil: git clients are not answered
@@ -92,6 +95,9 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	if s.operator, err = newAdministration(env, s.sockets.admin, s.operatorToken, s.logger); err != nil {
 		return err
 	}
+	if s.audit, err = s.openAudit(); err != nil {
+		return err
+	}
 	s.linking, err = s.flags.ownLinks().open(s.flags.publicURL, scheme(s.cert), address, s.logger)
 	if err != nil {
 		return err
@@ -103,12 +109,33 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	if s.git, err = s.flags.git.open(ctx, s.flags.allowUnreachable, limiter, s.logger); err != nil {
 		return err
 	}
-	err = s.assemble(s.flags.mirrorFlags, resources.Options{Links: s.linking.Linking, Cache: s.caching.cache},
+	contents := resources.Options{Links: s.linking.Linking, Cache: s.caching.cache, GitClients: s.git != nil}
+	err = s.assemble(s.flags.mirrorFlags, contents,
 		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)}, s.caching.shared)
 	if err == nil {
 		s.server = s.newServer()
 	}
 	return err
+}
+
+// openAudit opens the audit log that the flags name.
+func (s *service) openAudit() (*audit.Log, error) {
+	if s.flags.auditLog == "" {
+		return nil, nil
+	}
+	log, err := audit.Open(audit.Options{File: s.flags.auditLog, Rule: s.access.Rule, Logger: s.logger})
+	if err != nil {
+		return nil, cli.Misused(fmt.Errorf("--audit-log: %w", err))
+	}
+	return log, nil
+}
+
+// observer returns what is told about requests.
+func (s *service) observer() httpx.Observers {
+	if s.audit == nil {
+		return s.operator.observer()
+	}
+	return append(s.operator.observer(), s.audit)
 }
 
 // newServer returns the HTTP server.
@@ -123,7 +150,7 @@ func (s *service) newServer() *httpx.Server {
 		PublicURL: s.flags.publicURL, Authentication: s.asking.Authentication, TLS: s.cert.config(),
 		WriteTimeout: s.flags.writeTimeout, Connections: s.flags.maxConnections, ClientShare: s.flags.limiting.share,
 		Health: s.catalogue.Check, Limits: s.limits, MinRate: s.flags.minRate,
-		Observer: s.operator.observer(), Stages: s.operator.telemetry != nil, Logger: s.logger,
+		Observer: s.observer(), Stages: s.operator.telemetry != nil, Logger: s.logger,
 	})
 }
 
@@ -175,6 +202,9 @@ func (s *service) close() error {
 	}
 	if s.operator != nil {
 		s.operator.close()
+	}
+	if s.audit != nil {
+		failed = append(failed, s.audit.Close())
 	}
 	s.sockets.close()
 	if s.mirrors != nil {

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/archive/delta"
 	"github.com/repomcp/repomcp/internal/archive/tree"
 )
@@ -20,6 +21,9 @@ type (
 	// FullNeededError means that only the full archive is possible.
 	FullNeededError = delta.FullNeededError
 )
+
+// CheckOrigin refuses what is no URL of a remote that any machine can use, and one with credentials.
+func CheckOrigin(url string) error { return checkout.CheckURL(url) }
 
 // ErrLimit means that an archive exceeds [Limits].
 var ErrLimit = tree.ErrLimit

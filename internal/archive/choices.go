@@ -18,12 +18,33 @@ const (
 	// core.eol=lf: end-of-line conversion, ident and encodings of the tree's own .gitattributes. It
 	// ignores info/attributes, which belong to the mirror and are not in a clone.
 	ProfileWorktree Profile = "worktree"
+	// ProfileCheckout is [ProfileWorktree] with a .git: a clone of the commit, in a state in which
+	// git status has nothing to read.
+	ProfileCheckout Profile = "checkout"
 )
 
 // profiles maps profiles to uses of attributes.
 var profiles = map[Profile]tree.Use{
 	ProfileArchive: tree.ForArchive, ProfileFull: tree.ForNothing, ProfileWorktree: tree.ForCheckout,
+	ProfileCheckout: tree.ForCheckout,
 }
+
+// Objects selects the objects in the pack of a checkout.
+type Objects string
+
+// The zero value means [ObjectsAll].
+const (
+	// ObjectsAll are the commits with all their folders and files.
+	ObjectsAll Objects = "all"
+	// ObjectsBlobless are no files: git fetches those from the origin when it needs them.
+	ObjectsBlobless Objects = "blobless"
+	// ObjectsConverted are the files that are not in the working tree as they are stored. A client
+	// makes the others from the working tree.
+	ObjectsConverted Objects = "converted"
+)
+
+// OriginNone is the origin of a checkout without a remote.
+const OriginNone = "none"
 
 // LFS selects the handling of the pointers that Git LFS stores in place of large files.
 type LFS string

@@ -17,34 +17,37 @@ const (
 	deltaManifest = delta.ReservedFolder + "/manifest.json"
 )
 
-// differ turns the plan into that of a delta. If a delta is impossible, the plan remains that of
-// the full archive, provided that the caller allows this fallback.
-func (p *Plan) differ(ctx context.Context) error {
-	err := p.findDelta(ctx)
+// differ turns the plan into that of a delta, and returns the base. If a delta is impossible, the
+// plan remains that of the full archive, provided that the caller allows this fallback.
+func (p *Plan) differ(ctx context.Context) (base git.Treeish, err error) {
+	base, err = p.findDelta(ctx)
 	fallback := p.options.Fallback
 	p.options.Fallback = ""
 	if needed := (*delta.FullNeededError)(nil); errors.As(err, &needed) && fallback == FallbackFull {
 		p.options.Base, p.options.Delta, p.changes = "", "", nil
-		return nil
+		return base, nil
 	}
-	return err
+	return base, err
 }
 
-func (p *Plan) findDelta(ctx context.Context) error {
+func (p *Plan) findDelta(ctx context.Context) (git.Treeish, error) {
 	base, from, err := p.selectBase(ctx)
 	if syntax := (*git.RevisionError)(nil); errors.Is(err, git.ErrNotFound) || errors.As(err, &syntax) {
-		return &delta.FullNeededError{Reason: delta.BaseUnknown}
+		return from, &delta.FullNeededError{Reason: delta.BaseUnknown}
 	}
 	if err != nil {
-		return err
+		return from, err
+	}
+	if p.clone != nil && from.Commit.IsZero() {
+		return from, &delta.FullNeededError{Reason: delta.BaseUnknown}
 	}
 	expands := !p.head.Commit.IsZero() || !from.Commit.IsZero()
 	if p.changes, err = delta.Compare(ctx, base, p.selection, expands); err != nil {
-		return err
+		return from, err
 	}
 	p.patching = p.newPatching()
 	p.manifest = p.deltaDocument()
-	return p.mustBeSmaller(ctx)
+	return from, p.mustBeSmaller(ctx)
 }
 
 // selectBase resolves the base and applies the options to it. A client that asks for news usually
@@ -84,6 +87,7 @@ func (p *Plan) mustBeSmaller(ctx context.Context) error {
 	changed := *p
 	changed.options.Format = Tar
 	changed.patching = nil // patches would only make it smaller
+	changed.clone = nil    // as would the pack of a checkout
 	full := changed
 	full.changes = nil
 	size := int64(len(p.manifest))

@@ -45,6 +45,14 @@
 // manifest lists the candidates. Whether a candidate is a patch depends only on both contents, so
 // patches are made while writing, and none is held.
 //
+// # Checkouts
+//
+// With [ProfileCheckout] the files are those of git checkout, and .git follows them: package checkout
+// makes it. [Resolve] finds the branch or tag that a checkout is of. The pack's entries are made of
+// the contents that are read for the files, and wait in a temporary file until these are written;
+// then those of all other objects follow. The extent is not known before ([ErrUnmeasured]), and the
+// memory grows with the number of objects: [Plan.Memory].
+//
 // # Manifests
 //
 // The format [Manifest] is one JSON document about the members of the other formats, one per line

@@ -91,12 +91,20 @@ func (p *Plan) heading() document {
 	return d
 }
 
+// headName names the commit, or the tree without one.
+func (p *Plan) headName() string {
+	if p.head.Commit.IsZero() {
+		return p.head.Revision
+	}
+	return p.head.Commit.String()
+}
+
 // deltaDocument returns the content of the first member of a delta. The base is one of the options.
 func (p *Plan) deltaDocument() []byte {
 	d := append(document{'{'}.key("version"), documentVersion...)
 	o := p.options
 	d = d.plain("base", o.Base)
-	d = d.plain("head", p.head.Revision)
+	d = d.plain("head", p.headName())
 	d = d.plain("profile", string(o.Profile))
 	// These are written above, or do not affect the content.
 	o.Base, o.Fallback, o.Profile = "", "", ProfileArchive

@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 
+	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/archive/compress/gzip"
 	"github.com/repomcp/repomcp/internal/archive/compress/xz"
 	"github.com/repomcp/repomcp/internal/archive/compress/zstd"
 	"github.com/repomcp/repomcp/internal/archive/zip"
 	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
@@ -34,6 +37,8 @@ type Engine struct {
 	codecs       map[Format]codec
 	runs         sync.Pool
 	patchers     sync.Pool
+	packs        *checkout.Encoder
+	space        *spill.Space                     // of packs and indexes on their way
 	extra        chan struct{}                    // runs that archives may borrow
 	writing      atomic.Int64                     // archives being written
 	examinations *lru.Cache[string, *examination] // by tag
@@ -49,6 +54,8 @@ type codec struct {
 // compressor is a stream that only Close completes.
 type compressor interface {
 	io.WriteCloser
+	// Store says whether the following input is compressed already.
+	Store(stored bool) error
 	Abort()
 }
 
@@ -59,6 +66,9 @@ const (
 	stringHeader = 16
 	// maxExaminationBytes bounds the cached examinations.
 	maxExaminationBytes = 2_000_000
+	// maxSpillBytes bounds the temporary files of all checkouts: a temporary folder can usually spare
+	// this.
+	maxSpillBytes = 8 << 30
 )
 
 // CheckLevel refuses invalid compression levels; 0 selects a default.
@@ -85,6 +95,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	}
 	buffers := newLargeBuffers(e.sched.Workers() + 1)
 	e.runs.New = func() any { return newRun(buffers) }
+	e.space = spill.NewSpace(os.TempDir(), maxSpillBytes)
 	e.patchers.New = func() any { return new(patcher) }
 	e.extra = make(chan struct{}, sharedRuns*e.sched.Workers())
 	for range cap(e.extra) {
@@ -97,6 +108,8 @@ func (e *Engine) openCodecs(gzipLevel, zstdLevel int) error {
 	gz, gzipErr := gzip.New(e.sched, gzipLevel)
 	zst, zstdErr := zstd.New(e.sched, zstdLevel)
 	lzma := xz.New(e.sched)
+	var packErr error
+	e.packs, packErr = checkout.NewEncoder(e.sched)
 	deflate := fmt.Sprint(gzip.EncoderVersion, " ", gzipLevel)
 	e.gzip, e.codecs = gz, map[Format]codec{
 		TarGz: {deflate, func(ctx context.Context, dst io.Writer) compressor { return gz.NewWriter(ctx, dst) }},
@@ -108,7 +121,7 @@ func (e *Engine) openCodecs(gzipLevel, zstdLevel int) error {
 			func(ctx context.Context, dst io.Writer) compressor { return lzma.NewWriter(ctx, dst) }},
 		Zip: {version: zip.EncoderVersion + " " + deflate},
 	}
-	return errors.Join(gzipErr, zstdErr)
+	return errors.Join(gzipErr, zstdErr, packErr)
 }
 
 // ownRuns returns the current number of runs that an archive may have of its own.

@@ -13,7 +13,7 @@ type layout interface {
 	// opening appends the part before the first entry.
 	opening(out []byte, p *Plan) ([]byte, error)
 	// beforeWrite is called before a run's bytes are written.
-	beforeWrite(r *run)
+	beforeWrite(r *run) error
 	// closing writes the part after the last entry.
 	closing(l *pipeline) error
 }
@@ -36,6 +36,14 @@ type framing interface {
 	stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error
 }
 
+// patchFraming can mark a member as a patch.
+type patchFraming interface {
+	framing
+	// appendPatch appends a file as a patch, unless that is larger. After an error, and without a
+	// patch, out is unchanged.
+	appendPatch(r *run, out []byte, e tree.Entry) (longer []byte, patched bool, err error)
+}
+
 // describer writes descriptions instead of members.
 type describer interface {
 	layout
@@ -44,7 +52,9 @@ type describer interface {
 }
 
 var (
-	_ framing   = tarLayout{}
-	_ framing   = (*zipLayout)(nil)
-	_ describer = (*manifestLayout)(nil)
+	_ patchFraming = tarLayout{}
+	_ patchFraming = (*checkoutLayout)(nil)
+	_ framing      = packLayout{}
+	_ framing      = (*zipLayout)(nil)
+	_ describer    = (*manifestLayout)(nil)
 )

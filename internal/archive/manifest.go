@@ -147,7 +147,10 @@ func (m *manifestLayout) line(out []byte, e tree.Entry) []byte {
 	return append(d, '}')
 }
 
-func (m *manifestLayout) beforeWrite(r *run) { m.first(r.out) }
+func (m *manifestLayout) beforeWrite(r *run) error {
+	m.first(r.out)
+	return nil
+}
 
 // first replaces the comma before the first entry by a blank.
 func (m *manifestLayout) first(entries []byte) []byte {

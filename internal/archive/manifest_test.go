@@ -33,6 +33,7 @@ type manifest struct {
 	Prefix, Strip     string
 	Profile, Base     string
 	LFS, Submodules   string
+	RefName, Origin   string
 	Deleted, Modified []string
 	TypeChanged       []string
 	ModeChanged       []string

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 
 	"github.com/repomcp/repomcp/internal/archive/content"
 	"github.com/repomcp/repomcp/internal/archive/tar"
@@ -19,10 +20,16 @@ type Measure struct {
 	Ignored int64
 }
 
+// ErrUnmeasured means that the extent of a checkout is known only after its pack was made.
+var ErrUnmeasured = errors.New("the length of a checkout is not known before it is made")
+
 // Measure computes the extent of the archive from trees and the sizes in object headers, which are
 // not verified: an archive of another length is damaged. It reads only files that attributes
-// change, and candidates for patches.
+// change, and candidates for patches. A checkout is [ErrUnmeasured].
 func (p *Plan) Measure(ctx context.Context) (Measure, error) {
+	if p.clone != nil {
+		return Measure{}, ErrUnmeasured
+	}
 	at, err := p.start(ctx)
 	if err != nil {
 		return Measure{}, err

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -40,3 +41,12 @@ func (p *Plan) CountRuns() *atomic.Int64 {
 
 // SharedRuns is how many runs the archives of the plan's engine share.
 func (p *Plan) SharedRuns() int { return cap(p.engine.extra) }
+
+// SpilledBytes is how much the temporary files of all checkouts have.
+func (p *Plan) SpilledBytes() int64 { return p.engine.space.Used() }
+
+// LimitSpace bounds the temporary files.
+func (e *Engine) LimitSpace(dir string, limit int64) { e.space = spill.NewSpace(dir, limit) }
+
+// Engine is that of the plan.
+func (p *Plan) Engine() *Engine { return p.engine }

@@ -42,19 +42,31 @@ type Options struct {
 	// Submodules requires Siblings for [SubmodulesContent]. Neither it nor LFSContent can be
 	// combined with a Base.
 	Submodules Submodules
-	Limits     Limits
+	// Objects are those of a checkout's pack.
+	Objects Objects
+	// Depth is the number of commits in a checkout, from its own on, as of git clone --depth; "" is 1.
+	Depth string
+	// Ref is the branch or tag that a checkout is of, by its full name, and after "HEAD:" if it is the
+	// branch to which the repository's HEAD leads. Without one, the checkout's HEAD is detached.
+	Ref string
+	// Origin is the URL that a checkout's remote has, or [OriginNone]. PushURL is where changes go, if
+	// that is another place.
+	Origin, PushURL string
+	Limits          Limits
 	// Siblings opens the repositories of submodules. It has no textual form.
 	Siblings Siblings
 }
 
 // parameter is an option in a query or on a command line.
 type parameter struct {
-	name    string
-	repeat  bool
-	usage   string
-	choices []string // the allowed values, the default first; none: any string
-	get     func(Options) []string
-	set     func(*Options, string)
+	name   string
+	repeat bool
+	usage  string
+	// ofCheckout says that only a checkout has it.
+	ofCheckout bool
+	choices    []string // the allowed values, the default first; none: any string
+	get        func(Options) []string
+	set        func(*Options, string)
 }
 
 // parameters is the table of options, in canonical order.
@@ -69,8 +81,8 @@ var parameters = []parameter{
 		func(o *Options) *string { return &o.Strip }),
 	single("profile",
 		"archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored; worktree: the "+
-			"complete tree as git checkout writes it",
-		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull, ProfileWorktree),
+			"complete tree as git checkout writes it; checkout: that with a .git, a clone that git status finds clean",
+		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull, ProfileWorktree, ProfileCheckout),
 	single("base", "write only the differences from this revision, with a list of deleted paths",
 		func(o *Options) *string { return &o.Base }),
 	single("delta",
@@ -87,6 +99,19 @@ var parameters = []parameter{
 		"content: fill the folders of submodules whose repository is served here too; omit: leave them empty, as git "+
 			"archive",
 		func(o *Options) *Submodules { return &o.Submodules }, SubmodulesOmit, SubmodulesContent),
+	ofCheckout(single("objects",
+		"all: a checkout has all objects of its commits; blobless: git fetches files from the origin when it needs "+
+			"them; converted: only files that attributes or LFS change, for clients that pack the others themselves",
+		func(o *Options) *Objects { return &o.Objects }, ObjectsAll, ObjectsBlobless, ObjectsConverted)),
+	ofCheckout(single("depth", "number of commits in a checkout, as of git clone --depth; 1 by default",
+		func(o *Options) *string { return &o.Depth })),
+	ofCheckout(single("refname",
+		"branch or tag that a checkout is of, by its full name; by default that of the revision",
+		func(o *Options) *string { return &o.Ref })),
+	ofCheckout(single("origin", "URL from which a checkout fetches; none: it has no remote",
+		func(o *Options) *string { return &o.Origin })),
+	ofCheckout(single("pushurl", "URL to which a checkout pushes, if that is another one",
+		func(o *Options) *string { return &o.PushURL })),
 }
 
 // repeated returns an option that may be given several times.
@@ -111,6 +136,12 @@ func single[T ~string](name, usage string, field func(*Options) *T, choices ...T
 		}
 		return []string{string(v)}
 	}
+	return p
+}
+
+// ofCheckout returns an option that only a checkout has.
+func ofCheckout(p parameter) parameter {
+	p.ofCheckout = true
 	return p
 }
 
@@ -186,6 +217,12 @@ func (o Options) Canonical() Options {
 	if o.Profile == "" {
 		o.Profile = ProfileArchive
 	}
+	if o.Objects == ObjectsAll {
+		o.Objects = ""
+	}
+	if o.Depth == "1" {
+		o.Depth = ""
+	}
 	if o.Base == "" {
 		o.Fallback, o.Delta = "", ""
 	}
@@ -207,6 +244,11 @@ func canonicalSet(list []string) []string {
 	return slices.Compact(list)
 }
 
+// ref returns the name of a checkout's branch or tag, and whether the branch is the default one.
+func (o Options) ref() (name string, isDefault bool) {
+	return strings.TrimPrefix(o.Ref, defaultRef), strings.HasPrefix(o.Ref, defaultRef)
+}
+
 // takesOutside reports whether content from outside of the commit may be included.
 func (o Options) takesOutside() bool {
 	return o.LFS == LFSContent || o.Submodules == SubmodulesContent
@@ -222,6 +264,9 @@ func (o Options) Check() error {
 			choices := strings.Join(p.choices, `", "`)
 			return fmt.Errorf("%w %q: %q is none of \"%s\"", ErrOption, p.name, given[0], choices)
 		}
+	}
+	if err := o.checkCheckout(); err != nil {
+		return err
 	}
 	if o.Base != "" && o.takesOutside() {
 		// It is unknown which of this content existed when the base was archived.

@@ -154,7 +154,9 @@ func (l *pipeline) drain(r *run) error {
 		if err := l.wait(r.done); err != nil {
 			return err
 		}
-		l.layout.beforeWrite(r)
+		if err := l.layout.beforeWrite(r); err != nil {
+			return err
+		}
 		if err := l.write(r.out); err != nil {
 			return err
 		}

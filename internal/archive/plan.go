@@ -23,13 +23,16 @@ type Plan struct {
 	changes   *delta.Changes // nil: all entries
 	patching  *patching      // nil: modified files are sent whole
 	manifest  []byte         // content of a delta's first member
+	clone     *clone         // nil: no checkout
+	objects   int64          // of a checkout, at most
 
 	descriptions *pretty.Descriptions // filled by the first pass over the entries
 }
 
 // Plan checks the options, and that their paths exist. It refuses what it can detect without
 // reading many folders: [ErrOption], [ErrLimit], [NoMatchError]. With a base it compares both
-// trees: [FullNeededError].
+// trees: [FullNeededError]. Of a checkout it reads all folders, which may have no name that some
+// system takes for .git.
 func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, options Options) (*Plan, error) {
 	if err := options.Check(); err != nil {
 		return nil, err
@@ -37,15 +40,25 @@ func (e *Engine) Plan(ctx context.Context, source Source, head git.Treeish, opti
 	options = options.Canonical()
 	options.Limits = options.Limits.WithDefaults()
 	p := &Plan{engine: e, source: source, head: head, options: options, descriptions: new(pretty.Descriptions)}
+	if err := p.planClone(); err != nil {
+		return nil, err
+	}
 	if err := p.selectEntries(ctx); err != nil {
 		return nil, err
 	}
+	var base git.Treeish
 	if options.Base != "" {
-		if err := p.differ(ctx); err != nil {
-			return nil, err
+		var err error
+		if base, err = p.differ(ctx); err != nil {
+			return nil, refusedClone(err)
 		}
 	}
-	if p.changes == nil { // the comparison enforces the limits itself
+	switch {
+	case p.clone != nil:
+		if err := p.findHistory(ctx, base); err != nil {
+			return nil, err
+		}
+	case p.changes == nil: // the comparison enforces the limits itself
 		if err := p.selection.SurveyQuickly(ctx); err != nil {
 			return nil, err
 		}
@@ -62,7 +75,7 @@ func (p *Plan) selectEntries(ctx context.Context) error {
 	o := p.options
 	choice := tree.Options{
 		Paths: o.Paths, Exclude: o.Exclude, Prefix: o.Prefix, Strip: o.Strip, Limits: o.Limits,
-		Attributes: profiles[o.Profile], LFS: o.LFS == LFSContent,
+		Attributes: profiles[o.Profile], Clone: p.clone != nil, LFS: o.LFS == LFSContent,
 	}
 	if choice.Attributes == tree.ForArchive {
 		if choice.Info, err = p.source.InfoAttributes(); err != nil {
@@ -108,15 +121,23 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	case Manifest:
 		return p.writeManifest(ctx, w)
 	case Tar:
-		return p.write(ctx, w, p.tarLayout())
+		return p.writeTar(ctx, w, func(bool) error { return nil })
 	}
 	zw := p.engine.codecs[p.options.Format].open(ctx, w)
 	// Only Close completes the stream: a broken stream never looks complete.
 	defer zw.Abort()
-	if err := p.write(ctx, zw, p.tarLayout()); err != nil {
+	if err := p.writeTar(ctx, zw, zw.Store); err != nil {
 		return err
 	}
 	return zw.Close()
+}
+
+// writeTar writes the tar. store says whether the following bytes are compressed already.
+func (p *Plan) writeTar(ctx context.Context, w io.Writer, store func(bool) error) error {
+	if p.clone != nil {
+		return p.writeCheckout(ctx, w, store)
+	}
+	return p.write(ctx, w, p.tarLayout())
 }
 
 func (p *Plan) write(ctx context.Context, w io.Writer, layout layout) error {

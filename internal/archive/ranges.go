@@ -37,10 +37,10 @@ type trail struct {
 	step  int64
 }
 
-// trail returns the trail of the plan's archive; nil if its bytes depend on more than its tag, or
-// if its format cannot begin in the middle.
+// trail returns the trail of the plan's archive; nil if its bytes depend on more than its tag, or if
+// it cannot begin in the middle: the end of a checkout is made of all of its files.
 func (p *Plan) trail() *trail {
-	if p.options.Format != Tar || p.options.takesOutside() {
+	if p.options.Format != Tar || p.options.takesOutside() || p.clone != nil {
 		return nil
 	}
 	return p.engine.trails.GetOrPut(p.tag(), &trail{step: markStep}, 1)

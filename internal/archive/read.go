@@ -98,12 +98,12 @@ func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 
 // appendPatch appends a file as a patch, if possible.
 func (r *run) appendPatch(e tree.Entry) (patched bool, err error) {
-	layout, ok := r.layout.(tarLayout)
+	layout, ok := r.layout.(patchFraming)
 	if !ok {
 		return false, nil
 	}
 	out := r.buffer()
-	*out, patched, err = r.patches.append(layout, r.Source, *out, e, r.limits.BlobBytes)
+	*out, patched, err = layout.appendPatch(r, *out, e)
 	return patched, err
 }
 

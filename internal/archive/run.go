@@ -48,6 +48,7 @@ type run struct {
 	// Contents of a file before and after conversion, if they do not go directly into out; reused.
 	stored, converted []byte
 	records           []byte // of a zip's directory, for out
+	packed            packed // of a checkout
 	worker            *workers.Worker
 
 	walkErr error // the tree is unreadable after the last entry
@@ -67,6 +68,7 @@ func (r *run) reset(ctx context.Context, p *Plan, layout layout, limit int) {
 	r.ctx, r.limits, r.layout, r.cut = ctx, p.options.Limits, layout, false
 	r.framing, _ = layout.(framing)
 	r.patches = p.patching
+	r.packed.reset()
 	r.next, r.forWriter, r.err, r.walkErr, r.records = 0, false, nil, nil, r.records[:0]
 }
 

@@ -30,20 +30,32 @@ func (t tarLayout) appendBare(_ *run, out []byte, e tree.Entry, target []byte) (
 // appendBlob reads a file's content into place, and then completes the header before it, because
 // the size is only known then.
 func (t tarLayout) appendBlob(r *run, buffer []byte, e tree.Entry, limit int64) ([]byte, error) {
+	out, _, err := t.appendRead(r, buffer, e, limit)
+	return out, err
+}
+
+// appendRead is appendBlob, and also returns the content, which is a part of the output.
+func (t tarLayout) appendRead(
+	r *run, buffer []byte, e tree.Entry, limit int64,
+) (longer, content []byte, err error) {
 	out := t.header(buffer, e, 0, nil)
-	content := len(out)
-	out, err := r.Source.ReadBlob(e.ID, limit, out)
-	if err != nil {
-		return buffer, err
+	start := len(out)
+	if out, err = r.Source.ReadBlob(e.ID, limit, out); err != nil {
+		return buffer, nil, err
 	}
-	size := int64(len(out) - content)
-	tar.SetSize(out[:content], size)
-	return tar.Pad(out, size), nil
+	end := len(out)
+	tar.SetSize(out[:start], int64(end-start))
+	out = tar.Pad(out, int64(end-start))
+	return out, out[start:end], nil
 }
 
 func (t tarLayout) appendContent(_ *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
 	out = append(t.header(out, e, int64(len(content)), nil), content...)
 	return tar.Pad(out, int64(len(content))), nil
+}
+
+func (t tarLayout) appendPatch(r *run, out []byte, e tree.Entry) (longer []byte, patched bool, err error) {
+	return r.patches.append(t, r.Source, out, e, r.limits.BlobBytes)
 }
 
 func (t tarLayout) buffersLarge() bool { return true }
@@ -58,7 +70,7 @@ func (t tarLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.W
 	return l.write(tar.Pad(nil, size))
 }
 
-func (t tarLayout) beforeWrite(*run) {}
+func (t tarLayout) beforeWrite(*run) error { return nil }
 
 func (t tarLayout) closing(l *pipeline) error { return l.write(tar.Trailer(l.written)) }
 

@@ -106,6 +106,7 @@ type examination struct {
 	dependOnRefs     bool // a file has such placeholders
 	unknownEncodings []string
 	told             atomic.Bool // the encodings were returned
+	objects          int64       // of a checkout, at most; for others entries
 }
 
 // cost returns the memory of the examination in the engine's cache.
@@ -139,13 +140,16 @@ func (p *Plan) examined(ctx context.Context) (*examination, error) {
 // examine refuses impossible archives. It surveys the tree, and walks the entries if the survey
 // found something that depends on single files.
 func (p *Plan) examine(ctx context.Context) (*examination, error) {
-	found, err := p.selection.Survey(ctx)
+	found, count, err := p.selection.Survey(ctx)
 	if p.options.Format == Manifest {
 		found.Substitutes = false // it contains no contents
 	}
-	entries := new(examination)
+	entries := &examination{objects: count}
+	if err == nil && p.clone != nil {
+		entries.objects, err = p.countObjects(ctx, count)
+	}
 	if err != nil || found == (tree.Found{}) {
-		return entries, err
+		return entries, refusedClone(err)
 	}
 	opener := p.newOpener(ctx)
 	return entries, p.each(ctx, func(e tree.Entry) (err error) {
@@ -192,6 +196,9 @@ func (e *Engine) inputs(head git.ID, options Options, info []byte) []any {
 	}
 	if options.Delta == DeltaPatch {
 		parts = append(parts, zstd.PatchVersion)
+	}
+	if options.Profile == ProfileCheckout {
+		parts = append(parts, CheckoutVersion)
 	}
 	return parts
 }

@@ -66,9 +66,10 @@ func (z *zipLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.
 	return err
 }
 
-func (z *zipLayout) beforeWrite(r *run) {
+func (z *zipLayout) beforeWrite(r *run) error {
 	z.directory.Add(r.records)
 	r.records = r.records[:0]
+	return nil
 }
 
 func (z *zipLayout) closing(l *pipeline) error {

@@ -171,8 +171,8 @@ func cutCommitText(stored string) (text CommitText) {
 	return text
 }
 
-// parseTagTarget reads the object that an annotated tag names.
-func parseTagTarget(id ID, content []byte) (ID, error) {
+// ParseTagTarget reads the object that an annotated tag names.
+func ParseTagTarget(id ID, content []byte) (ID, error) {
 	line, _, _ := bytes.Cut(content, []byte("\n"))
 	hex, ok := strings.CutPrefix(string(line), "object ")
 	if !ok {

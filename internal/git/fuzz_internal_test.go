@@ -184,7 +184,7 @@ func FuzzCommit(f *testing.F) {
 func FuzzTagTarget(f *testing.F) {
 	f.Add([]byte("object " + oneID + "\ntype commit\ntag v1\ntagger A <a@b> 1 +0000\n\nmessage\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		target, err := parseTagTarget(ID{}, content)
+		target, err := ParseTagTarget(ID{}, content)
 		if err != nil {
 			if !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("not a typed error: %v", err)

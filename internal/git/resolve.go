@@ -70,20 +70,37 @@ func (s *Snapshot) resolveName(ctx context.Context, name string) (ID, error) {
 	if isFullID(digits) {
 		return s.resolveID(ctx, digits)
 	}
-	names := make([]string, 0, len(RefPrefixes())+1)
-	for _, prefix := range RefPrefixes() {
-		names = append(names, prefix+name)
-	}
-	for _, full := range append(names, remotePrefix+name+"/HEAD") {
-		ref, err := s.Ref(full)
-		if !errors.Is(err, ErrNotFound) {
-			return ref.Target, err
-		}
+	ref, err := s.findRef(name)
+	if !errors.Is(err, ErrNotFound) {
+		return ref.Target, err
 	}
 	if abbreviation := describedID(digits); isAbbreviation(abbreviation) {
 		return s.resolveAbbreviation(ctx, abbreviation)
 	}
 	return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
+}
+
+// findRef finds the ref that a name means, in the order of [RefPrefixes].
+func (s *Snapshot) findRef(name string) (Ref, error) {
+	for _, prefix := range RefPrefixes() {
+		if ref, err := s.Ref(prefix + name); !errors.Is(err, ErrNotFound) {
+			return ref, err
+		}
+	}
+	return s.Ref(remotePrefix + name + "/HEAD")
+}
+
+// NamedRef finds the ref that a revision is the name of: see [Snapshot.ResolveObject]. HEAD is the
+// default branch. Other forms of a revision, such as ids, are [ErrNotFound].
+func (s *Snapshot) NamedRef(revision string) (Ref, error) {
+	switch {
+	case revision == "HEAD" || revision == "@":
+		return s.Head()
+	case isFullID(strings.ToLower(revision)):
+		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
+	default:
+		return s.findRef(revision)
+	}
 }
 
 // describedID reduces the output of git describe ("v1.0-14-g2414721") to the abbreviated id at its

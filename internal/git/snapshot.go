@@ -184,7 +184,7 @@ func (s *Snapshot) tagTarget(id ID) (ID, error) {
 	if err != nil {
 		return ID{}, err
 	}
-	return parseTagTarget(id, content)
+	return ParseTagTarget(id, content)
 }
 
 // notCommit is the error for a tree or a blob in place of a commit. The object is compared with its

@@ -3,6 +3,7 @@ package gittest
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 )
 
@@ -126,3 +127,10 @@ func SeededNoise(seed uint64, size int) string {
 	}
 	return string(b)
 }
+
+var payloads = regexp.MustCompile(
+	`(?m)^(GIT binary patch\n)(?:(?:literal|delta) [0-9]+\n(?:[A-Za-z][!-~]{5,65}\n)+\n){2}`)
+
+// WithoutPayloads returns a patch without the payloads of its binary files: git's deltas and compression, which other
+// programs need not have.
+func WithoutPayloads(patch string) string { return payloads.ReplaceAllString(patch, "$1") }

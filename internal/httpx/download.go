@@ -53,7 +53,8 @@ func refusalHeaders(h http.Header, refusal *limits.Refusal) (status int) {
 
 // grammar ends the messages for URLs that are not found.
 const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, " +
-	"/refs/{repository} and /repositories."
+	"/compare/{repository}/{base}...{head}.diff, /commit/{repository}/{commit}.diff, /refs/{repository} and " +
+	"/repositories."
 
 // pageMemory is the memory of the status page, which opens its repositories one after another.
 const pageMemory = 4 << 20
@@ -98,6 +99,9 @@ as plain downloads.
   /archive/{repository}/{ref}.{format}     all files; formats: tar.gz, tar.zst, tar.xz, tar, zip, manifest.json;
                                            with .sha256 behind it the checksum, for sha256sum -c
   /raw/{repository}/{ref}/{path}           one file
+  /compare/{repository}/{base}...{head}.diff
+                                           what git diff says; with .patch what git format-patch makes, for git am
+  /commit/{repository}/{commit}.diff       the same of one commit; with .patch for git am
   /git/{repository}                        for git clone and git fetch, where the server has git
   /healthz                                 "ok", or 503 and why not
 `
@@ -111,8 +115,8 @@ func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 			// While a body is unread, net/http does not notice that a client disconnected.
 			return refuse(c, http.StatusBadRequest, "Send "+r.Method+" without a body.")
 		}
-		if kind == resources.PlainArchive {
-			// A crawler would cause every commit of every repository to be packed.
+		if kind == resources.PlainArchive || kind == resources.PlainCompare || kind == resources.PlainCommit {
+			// A crawler would cause every commit of every repository to be packed and compared.
 			c.Response().Header().Set("X-Robots-Tag", "noindex")
 		}
 		if strings.Contains(r.RequestURI, "#") {

@@ -47,6 +47,9 @@ func plainProbes(commit, tag string) (list []probe) {
 		"/archive/%s/main.tar?lfs=content", "/archive/%s/main.tar.gz?commit=" + commit, "/archive/%s/none.tar.gz",
 		"/archive/%s/" + commit + ".tar.asc", "/archive/%s/v1.tar.gz.asc", "/archive/%s/v1.tar.gz.sha256", "/archive/%s/" + tag + ".tar",
 		"/archive/%s/inner/main.tar",
+		"/compare/%s/v1...main.diff", "/compare/%s/" + commit + "..main.patch", "/compare/%s/none...main.diff",
+		"/compare/%s", "/compare/%s/main", "/compare/%s/inner/main...main.diff", "/commit/%s/main.diff",
+		"/commit/%s/" + commit + ".patch", "/commit/%s/none.patch", "/commit/%s/main.txt",
 		"/repositories?after=%s", "/%s", "/archive/%s%%2Fmain.tar", "/raw/%s/main/README.md?x=1",
 	}
 	for _, format := range []string{"tar", "tar.gz", "tgz", "tar.zst", "tar.xz", "zip", "manifest.json"} {

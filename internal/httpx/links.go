@@ -165,7 +165,9 @@ func unmarkTags(line string) string {
 // A link that was copied wrongly, or passed on by a proxy under another path, is still valid at its
 // proper path.
 func withoutToken(path string) string {
-	for _, route := range []resources.Plain{resources.PlainArchive, resources.PlainRaw, resources.PlainRefs} {
+	for _, route := range []resources.Plain{
+		resources.PlainArchive, resources.PlainRaw, resources.PlainCompare, resources.PlainCommit, resources.PlainRefs,
+	} {
 		if strings.HasPrefix(path, "/"+string(route)+"/") {
 			return path // a folder of a repository may have this name
 		}

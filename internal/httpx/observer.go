@@ -48,6 +48,8 @@ type RequestDetails struct {
 	Pattern string
 	Account *resources.Account
 	Origin  mcp.Origin
+	// Denied is why credentials did not admit the client; "" if they did, or if none are required.
+	Denied string
 	// Told says that observers are also told about a message that the request carried. A request
 	// that was refused before it was read has no message.
 	Told bool
@@ -136,6 +138,7 @@ func (s *Server) observe(c echo.Context, account *resources.Account, outcome str
 	}
 	request, ok := c.Get(keyRequest).(*mcp.Request)
 	r.Details.Told = ok
+	r.Details.Denied, _ = c.Get(keyDenied).(string)
 	s.observer.Request(r)
 	if ok {
 		s.observeMessage(c, request, account, outcome, r.Bytes, took)

@@ -34,12 +34,13 @@ func TestOfficialClientReadsEverything(t *testing.T) {
 		}
 	}()
 	templates, err := session.ListResourceTemplates(ctx, nil)
-	if err != nil || len(templates.ResourceTemplates) != 9 {
+	if err != nil || len(templates.ResourceTemplates) != 11 {
 		t.Fatalf("templates: %v, %v", templates, err)
 	}
 	for _, template := range templates.ResourceTemplates {
 		if wanted := strings.Contains(template.URITemplate, "/contents") || strings.Contains(template.URITemplate,
-			"/archive") || strings.HasSuffix(template.URITemplate, "/refs"); (template.Meta["io.github.repomcp/streamable"] == true) != wanted {
+			"/archive") || strings.Contains(template.URITemplate, ".{form}") || strings.HasSuffix(template.URITemplate,
+			"/refs"); (template.Meta["io.github.repomcp/streamable"] == true) != wanted {
 			t.Errorf("%s: streamable is %v", template.URITemplate, !wanted)
 		}
 	}

@@ -171,8 +171,8 @@ func (s *Server) routes() *echo.Echo {
 	e.DELETE(mcpPath, s.endSession)
 	e.GET(socketPath, s.websocket)
 	for kind, below := range map[resources.Plain]string{
-		resources.PlainArchive: "/*", resources.PlainRaw: "/*", resources.PlainRefs: "/*",
-		resources.PlainRepositories: "",
+		resources.PlainArchive: "/*", resources.PlainRaw: "/*", resources.PlainCompare: "/*",
+		resources.PlainCommit: "/*", resources.PlainRefs: "/*", resources.PlainRepositories: "",
 	} {
 		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+below, s.download(kind))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/patch"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -30,11 +31,17 @@ func (c completions) sources() map[string]source {
 		"prefix":     prefixes,
 		"query":      c.queries,
 		"format":     fixed(archive.FormatNames()...),
+		"form":       fixed(string(patch.Diff), string(patch.Mails)),
 		"profile":    fixed(archive.Choices("profile")...),
 		"delta":      fixed(archive.Choices("delta")...),
 		"fallback":   fixed(archive.FallbackFull),
 		"lfs":        fixed(archive.Choices("lfs")...),
 		"submodules": fixed(archive.Choices("submodules")...),
+		"objects":    fixed(archive.Choices("objects")...),
+		"depth":      fixed("1"),
+		"refname":    c.named(refNamesOf),
+		"origin":     fixed(archive.OriginNone),
+		"pushurl":    fixed(),
 	}
 }
 
@@ -77,6 +84,13 @@ func branchesOf(tips *git.Tips) []string {
 }
 
 func tagsOf(tips *git.Tips) []string { return namesBelow(tips, "refs/tags/") }
+
+// refNamesOf returns the branches and tags of a repository by their full names.
+func refNamesOf(tips *git.Tips) []string {
+	return slices.DeleteFunc(slices.Clone(tips.Names), func(name string) bool {
+		return !strings.HasPrefix(name, "refs/heads/") && !strings.HasPrefix(name, "refs/tags/")
+	})
+}
 
 func namesBelow(tips *git.Tips, prefix string) []string {
 	var names []string

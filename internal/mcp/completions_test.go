@@ -117,7 +117,9 @@ func TestCompletions(t *testing.T) {
 		{archives, "prefix", "", with("repo", "beta/lib", "ref", "refs/heads/fix/main"),
 			[]string{"lib/", "lib-fix-main/"}},
 		{archives, "format", "tar.", of, []string{"tar.gz", "tar.zst"}},
-		{archives, "profile", "", of, []string{"archive", "full", "worktree"}},
+		{archives, "profile", "", of, []string{"archive", "full", "worktree", "checkout"}},
+		{archives, "objects", "b", of, []string{"blobless"}},
+		{archives, "origin", "", of, []string{"none"}},
 		{archives, "lfs", "c", of, []string{"content"}},
 		{archives, "submodules", "", of, []string{"omit", "content"}},
 		{archives, "delta", "", of, []string{"files", "patch"}},
@@ -147,13 +149,16 @@ func TestEveryVariableIsCompleted(t *testing.T) {
 			t.Errorf("%s is not completed", name)
 		}
 	}
-	for _, name := range []string{"profile", "delta", "fallback", "lfs", "submodules"} {
+	for _, name := range []string{"profile", "delta", "fallback", "lfs", "submodules", "objects"} {
 		found, err := sources[name](t.Context(), question{})
 		if err != nil || len(found.values) == 0 {
 			t.Fatal(name, err)
 		}
 		for _, value := range found.values {
 			options := archive.Options{Format: archive.Tar}
+			if name == "objects" {
+				options.Profile = archive.ProfileCheckout
+			}
 			if err := options.Set(name, value); err != nil || options.Check() != nil {
 				t.Errorf("%s=%s cannot be given: %v", name, value, err)
 			}

@@ -34,6 +34,8 @@ func references() map[string]string {
 	template := func(uri string) string { return `{"type":"ref/resource","uri":"` + uri + `"}` }
 	archives := template(archiveTemplate())
 	return map[string]string{
+		"head": template("repo://{+repo}/compare/{+base}...{+head}.{form}"),
+		"form": template("repo://{+repo}/commit/{+sha}.{form}"),
 		"repo": archives, "ref": archives, "base": archives, "path": archives, "exclude": archives, "strip": archives,
 		"format": archives, "branch": template("repo://{+repo}/refs/heads/{branch}"),
 		"tag": template("repo://{+repo}/refs/tags/{tag}"),
@@ -55,7 +57,8 @@ func messageProbes(commit string) (list []probe) {
 		"/sha/" + commit + "/contents/README.md", "/sha/" + commit[:9] + "/contents", "/archive/main.tar.gz",
 		"/archive/HEAD.zip",
 		"/archive/" + commit + ".tar", "/archive/main.rar", "/archive/main.tar?submodules=content",
-		"/archive/main.tar?base=v1",
+		"/archive/main.tar?base=v1", "/compare/v1...main.diff", "/compare/v1..main.patch", "/commit/main.diff",
+		"/commit/" + commit + ".patch", "/commit/main",
 		"/archive/main.manifest.json", "/nonsense", "/inner/contents", ".git/refs",
 	}
 	add("resources/read", `{"uri":"repo://%s@"}`, uris...)

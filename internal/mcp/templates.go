@@ -56,6 +56,11 @@ func (s *Server) templates() []template {
 			"A file, or a folder as a JSON listing, at a tag."),
 		s.stream("repo://{+repo}/sha/{sha}/contents{/path*}", "contents-commit", "File or folder of a commit", "",
 			"A file, or a folder as a JSON listing, at a commit given by its full or abbreviated id."),
+		s.stream("repo://{+repo}/compare/{+base}...{+head}.{form}", "compare", "Patch of a comparison", "text/plain",
+			"What head has that base has not. form diff: as git diff base...head (.. compares the two themselves); "+
+				"patch: a mail for each commit, for git am. "+s.howToFetch()),
+		s.stream("repo://{+repo}/commit/{+sha}.{form}", "commit", "Patch of a commit", "text/plain",
+			"What a commit changed. form diff: as git show; patch: a mail for git am. "+s.howToFetch()),
 		s.stream(archiveTemplate(), "archive", "Archive", "", s.archiveDescription()),
 	}
 	return slices.SortedFunc(slices.Values(list), func(a, b template) int { return cmp.Compare(a.Name, b.Name) })

@@ -69,7 +69,8 @@ func (s *Server) callTool(ctx context.Context, r *Request, params callParams) (a
 		request.Params.Arguments = params.Arguments
 	}
 	account := resources.AccountOf(ctx)
-	account.Call(params.Name, request.GetString("repo", ""), request.GetString("ref", request.GetString("sha", "")))
+	ref := request.GetString("ref", request.GetString("sha", ""))
+	account.Call(ctx, params.Name, request.GetString("repo", ""), ref, request.GetString("path", ""))
 	result, err := run(ctx, request)
 	if err == nil && !result.IsError {
 		return result, nil

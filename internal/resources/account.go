@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/access"
 )
 
 // Account is what logs and traces say of a request beyond HTTP: the resource that it asked for, and
@@ -22,6 +24,13 @@ type Facts struct {
 	// Tool is the called tool, which exists. Repository and Ref are those that were asked for, and
 	// Commit the one that was found; of several, the last.
 	Tool, Repository, Ref, Commit string
+	// Path is the path of a file or folder in the repository, as far as one was asked for.
+	Path string
+	// Reader is the principal whose rights counted for the repository: that of the link where a link
+	// was redeemed.
+	Reader access.Principal
+	// Reads are what the reply has contents of, if that is several commits or files.
+	Reads []Read
 	// Failed says that the reply is an error of MCP or of a tool, which HTTP does not show. Code is
 	// the code of the error, if it has one in the protocol.
 	Failed bool
@@ -29,6 +38,9 @@ type Facts struct {
 	// Stale says that the mirror used for the answer is older than it should be.
 	Stale bool
 }
+
+// Read is a commit of which a reply has contents. Path is "" for those that a search found.
+type Read struct{ Repository, Commit, Path string }
 
 // maxStages bounds the stages of one request, which may open many resources.
 const maxStages = 32
@@ -56,7 +68,12 @@ func AccountOf(ctx context.Context) *Account {
 	return &Account{}
 }
 
-// Facts returns the facts known so far, with names clipped to what fits into a log line.
+// maxNoted bounds a noted name, in bytes: Linux's longest path. Logs and traces clip it further.
+const maxNoted = 4096
+
+func noted(name string) string { return clip(Text(name), maxNoted) }
+
+// Facts returns the facts known so far.
 func (a *Account) Facts() Facts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,14 +92,24 @@ func (a *Account) Fail(code int) {
 }
 
 // Call notes the called tool and its subject.
-func (a *Account) Call(tool, repository, ref string) {
-	a.note(func(f *Facts) { f.Tool, f.Repository, f.Ref = tool, Clip(Text(repository)), Clip(Text(ref)) })
+func (a *Account) Call(ctx context.Context, tool, repository, ref, path string) {
+	a.note(func(f *Facts) { f.Tool = tool })
+	a.ask(ctx, repository, ref, path)
 }
 
-// ask notes the requested resource.
-func (a *Account) ask(repository, ref string) {
-	a.note(func(f *Facts) { f.Repository, f.Ref = Clip(Text(repository)), Clip(Text(ref)) })
+// ask notes the requested resource, and the principal of the context.
+func (a *Account) ask(ctx context.Context, repository, ref, path string) {
+	a.note(func(f *Facts) {
+		f.Repository, f.Ref, f.Path = noted(repository), noted(ref), noted(path)
+		f.Reader = access.PrincipalOf(ctx)
+	})
 }
+
+// Open notes the full name of the repository that a tool reads.
+func (a *Account) Open(repository string) { a.note(func(f *Facts) { f.Repository = repository }) }
+
+// Read notes the commits and files that the reply has contents of.
+func (a *Account) Read(list []Read) { a.note(func(f *Facts) { f.Reads = list }) }
 
 // Find notes the commit that was found.
 func (a *Account) Find(commit string) { a.note(func(f *Facts) { f.Commit = commit }) }
@@ -99,7 +126,7 @@ func (a *Account) Join(part *Account) {
 	})
 }
 
-// Attributes are the known facts as attributes of a log line.
+// Attributes are the known facts as attributes of a log line, with names clipped.
 func (a *Account) Attributes() []slog.Attr {
 	facts := a.Facts()
 	var list []slog.Attr
@@ -107,7 +134,7 @@ func (a *Account) Attributes() []slog.Attr {
 		{"tool", facts.Tool}, {"repository", facts.Repository}, {"ref", facts.Ref}, {"commit", facts.Commit},
 	} {
 		if fact.value != "" {
-			list = append(list, slog.String(fact.name, fact.value))
+			list = append(list, slog.String(fact.name, Clip(fact.value)))
 		}
 	}
 	if facts.Stale {

@@ -49,8 +49,8 @@ func TestAccountsOfPartsAreJoined(t *testing.T) {
 		tool string
 		code int
 	}{{"first", -32602}, {"second", 0}} {
-		_, account := resources.WithAccount(t.Context(), false)
-		account.Call(part.tool, "repo", "main")
+		ctx, account := resources.WithAccount(t.Context(), false)
+		account.Call(ctx, part.tool, "repo", "main", "")
 		if part.code != 0 {
 			account.Fail(part.code)
 		}

@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // compareMemory is what a comparison of two trees holds.
@@ -27,6 +29,7 @@ func (s *Service) findArchive(ctx context.Context, snapshot *git.Snapshot, r Res
 		return nil, err
 	}
 	siblings := NewSiblings(view, repository)
+	s.setOrigin(ctx, repository, &r.Options)
 	found, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {
 		return nil, errors.Join(err, siblings.Close())
@@ -39,13 +42,12 @@ func (s *Service) planArchive(
 	ctx context.Context, snapshot *git.Snapshot, r Resource, siblings archive.Siblings,
 ) (*Found, error) {
 	resolved := AccountOf(ctx).Stage("resolve")
-	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
+	head, options, err := archive.Resolve(ctx, snapshot, r.Revision, r.Options)
 	resolved()
 	if err != nil {
 		return nil, err
 	}
 	defer AccountOf(ctx).Stage("plan")()
-	options := r.Options
 	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
 	if options.Base != "" { // both trees are read
 		grant, err := s.options.Limits.Call(ctx, r.Repository, compareMemory)
@@ -68,7 +70,8 @@ func (s *Service) planArchive(
 	found.FileName = archiveName(asked, head.ID.String())
 	// If the base differs from the one that was asked for, it was a name's base at this moment, or
 	// none because that commit is not served.
-	found.Immutable = asked.Revision == r.Revision && asked.Options.Base == r.Options.Base && !validator.Weak
+	found.Immutable = asked.Revision == r.Revision && asked.Options.Base == r.Options.Base &&
+		asked.Options.Ref == r.Options.Ref && asked.Options.Origin == r.Options.Origin && !validator.Weak
 	found.Weak, found.Modified = validator.Weak, head.When
 	found.Meta = map[string]any{metaID: head.ID.String()}
 	if !head.Commit.IsZero() {
@@ -77,6 +80,41 @@ func (s *Service) planArchive(
 	}
 	s.connectArchive(ctx, found, &packed{s.options.Limits, r.Options.Format, plan, plan.WriteTo})
 	return found, s.noteEncodings(ctx, found, plan)
+}
+
+// setOrigin sets where a checkout fetches from and where it pushes to, if its options do not say so:
+// to the repository that the operator's template names, to this server's own address, or to where
+// the mirror comes from.
+func (s *Service) setOrigin(ctx context.Context, repository *repos.Repository, options *archive.Options) {
+	if options.Profile != archive.ProfileCheckout || options.Origin != "" {
+		return
+	}
+	upstream, name := archive.OriginOf(repository), escape(repository.Name(), pathBytes)
+	switch address := s.address(ctx); {
+	case s.options.CheckoutOrigin != "":
+		options.Origin = strings.ReplaceAll(s.options.CheckoutOrigin, repositoryField, name)
+	case s.options.GitClients && address != "":
+		options.Origin = address + "/git/" + name
+		if upstream != archive.OriginNone {
+			options.PushURL = upstream
+		}
+	default:
+		options.Origin = upstream
+	}
+}
+
+// repositoryField stands for the name of a repository in [Options.CheckoutOrigin].
+const repositoryField = "{repo}"
+
+// CheckOriginTemplate refuses a value of [Options.CheckoutOrigin] that makes no origins.
+func CheckOriginTemplate(template string) error {
+	if !strings.Contains(template, repositoryField) {
+		return fmt.Errorf("%q has no %s, which stands for the name of the repository", template, repositoryField)
+	}
+	if err := archive.CheckOrigin(strings.ReplaceAll(template, repositoryField, "name")); err != nil {
+		return fmt.Errorf("%q %w", template, err)
+	}
+	return nil
 }
 
 // noteEncodings reports unknown encodings to the client and, once, to the operator.
@@ -106,12 +144,17 @@ func describedArchive(r Resource, id, tag string) *Found {
 // archiveName is "repository-revision.format" with the last part of the repository's name, as the
 // large hosts name their archives.
 func archiveName(r Resource, id string) string {
+	return path.Base(r.Repository) + "-" + revisionName(r.Revision, id) + "." + string(r.Options.Format)
+}
+
+// revisionName is a revision as a part of a file name.
+func revisionName(revision, id string) string {
 	const shortID = 12
-	revision := strings.TrimPrefix(strings.TrimPrefix(r.Revision, "refs/heads/"), "refs/tags/")
+	revision = strings.TrimPrefix(strings.TrimPrefix(revision, "refs/heads/"), "refs/tags/")
 	if revision == "HEAD" || revision == "@" || strings.ContainsAny(revision, "~^") {
 		revision = id[:shortID]
 	}
-	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Options.Format)
+	return strings.ReplaceAll(revision, "/", "-")
 }
 
 // connectArchive gives an archive its source: the cache, or the files of the repository. An archive
@@ -151,7 +194,15 @@ func (a *packed) reserve(ctx context.Context, b *Body) error {
 	if !part && b.want.Method != Get {
 		return nil
 	}
-	return b.reserve(ctx, a.limits, a.format.Memory(), part)
+	return b.reserve(ctx, a.limits, a.memory(), part)
+}
+
+// memory is what an archive takes while it is written.
+func (a *packed) memory() int64 {
+	if a.plan == nil {
+		return a.format.Memory()
+	}
+	return a.plan.Memory()
 }
 
 // makesDigest reports whether an archive has to be generated for its digest.
@@ -174,6 +225,9 @@ func (a *packed) measure(ctx context.Context, b *Body, certain bool) error {
 	}
 	defer turn.Release()
 	measured, err := a.plan.Measure(ctx)
+	if errors.Is(err, archive.ErrUnmeasured) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

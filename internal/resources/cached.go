@@ -63,7 +63,7 @@ func (c *cached) reserve(ctx context.Context, b *Body) error {
 }
 
 func (c *cached) reserveBuild(b *Body) cache.Reserve {
-	repository, memory := b.Found.Repository, c.format.Memory()
+	repository, memory := b.Found.Repository, c.memory()
 	return func(ctx context.Context) (func(), error) {
 		grant, err := c.limits.Stream(ctx, repository, memory)
 		return grant.Release, err

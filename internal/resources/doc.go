@@ -25,16 +25,17 @@
 // No file is sent, hashed or examined for its type before its cost is reserved. Finding a file reads
 // nothing of it, so a conditional request costs nothing; a look at a file costs nothing after the
 // first time. Finding an archive waits for a turn of the limits, in which folders, attributes and
-// files with export-subst are examined, once for each ETag that is remembered. Each failure that can
+// files with export-subst are examined, once for each ETag that is remembered. Finding a patch is
+// reserved as a call, in which the files that differ are found, each time. Each failure that can
 // be known beforehand comes from Find or Open: later only damage, a full disk or the client can end
 // a body early, and WriteTo reports it.
 //
 // # Limits
 //
-// The length, digest, type and memory of 4096 archives and of 4096 files are remembered.
+// The length, digest, type and memory of 4096 archives and patches and of 4096 files are remembered.
 // [Options.Cache] has limits of its own. A file takes 3.25 MiB while it is opened and compared with
 // its id, and what it still holds of that while it is sent; an archive takes
-// [archive.Format.Memory].
+// [archive.Format.Memory], and a patch [patch.Plan.Memory].
 //
 // # Decisions
 //

@@ -22,6 +22,12 @@ const (
 	// PlainRaw is /raw/{repo}/{ref}/{path}: the file that
 	// repo://{repo}/…/contents/{path} is.
 	PlainRaw Plain = "raw"
+	// PlainCompare is /compare/{repo}/{base}...{head}.diff and .patch: what
+	// repo://{repo}/compare/{base}...{head}.diff is.
+	PlainCompare Plain = "compare"
+	// PlainCommit is /commit/{repo}/{commit}.diff and .patch: what repo://{repo}/commit/{sha}.diff
+	// is.
+	PlainCommit Plain = "commit"
 	// PlainRefs is /refs/{repo}: what repo://{repo}/refs is.
 	PlainRefs Plain = "refs"
 	// PlainRepositories is /repositories: what repo:// is.
@@ -40,7 +46,8 @@ func IsOption(name string) bool {
 
 // plainForms are the forms of a plain URL after the repository's name.
 var plainForms = map[Plain]shape{
-	PlainArchive: parseArchive, PlainRaw: parseRaw, PlainRefs: parsePlainRefs, PlainRepositories: parseNothing,
+	PlainArchive: parseArchive, PlainRaw: parseRaw, PlainCompare: parseCompare, PlainCommit: parseCommit,
+	PlainRefs: parsePlainRefs, PlainRepositories: parseNothing,
 }
 
 // ParseDownload parses a plain URL: the path after its kind, and its query, both as they were sent.
@@ -166,7 +173,8 @@ func (s *Service) findDownload(
 		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the "+
 			"path", ErrURI, lockOption), found.Close())
 	}
-	if resource.Kind == Contents || resource.Kind == Archive { // lists and signatures may change
+	// Lists, signatures and patches may change.
+	if resource.Kind == Contents || resource.Kind == Archive {
 		found.Permalink = permalink(resource, found)
 	}
 	return found, nil
@@ -235,7 +243,7 @@ func permalink(r Resource, found *Found) string {
 	return route + separator + lockOption + "=" + found.Commit
 }
 
-// plainRoute is the path and query of a list, or of a file or an archive by commit. The options of
+// plainRoute is the path and query of a list, or of a file, a patch or an archive by commit. The options of
 // an archive are those of its canonical URI.
 func plainRoute(r Resource, found *Found) string {
 	repository := "/" + escape(r.Repository, pathBytes)
@@ -246,6 +254,10 @@ func plainRoute(r Resource, found *Found) string {
 		return "/" + string(PlainRefs) + repository + r.query()
 	case Contents:
 		return "/" + string(PlainRaw) + repository + "/" + found.Revision + "/" + escape(r.Path, pathBytes)
+	case Compare, Commit:
+		plain := map[Kind]Plain{Compare: PlainCompare, Commit: PlainCommit}[r.Kind]
+		file := strings.TrimPrefix(found.Frozen, Scheme+repository[1:]+"/"+string(plain)+"/")
+		return "/" + string(plain) + repository + "/" + file
 	}
 	r.Revision = found.Revision
 	route := "/" + string(PlainArchive) + repository + "/" + r.archiveFile()

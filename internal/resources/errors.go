@@ -11,6 +11,8 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/git/patch"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -93,10 +95,16 @@ var failures = []struct {
 	{git.ErrUnborn, ReasonNotFound, "HEAD of the repository names a branch that does not exist, while others do. " +
 		"Name a branch or a tag: read repo://{repo}/refs."},
 	{git.ErrEmpty, ReasonNotFound, "The repository has no commits yet. Push one to its mirror first."},
+	{patch.ErrMerge, ReasonNotFound, "The commit is a merge, and git format-patch makes no patch of merges. Ask for " +
+		".diff: what it changed against its first parent."},
+	{patch.ErrUnrelated, ReasonNotFound, "The commits have no commit in common, from which three dots would compare. " +
+		"Compare them themselves with two dots: BASE..HEAD."},
 	{git.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read " +
 		"repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
 	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise " +
 		"its limits."},
+	{history.ErrTooMany, ReasonTooLarge, "More files or commits differ than one patch may have. Compare nearer " +
+		"commits, or download the files that differ as an archive with the option base."},
 	{cache.ErrClosed, ReasonBusy, "The server is about to stop. Try again in a few seconds."},
 	{context.Canceled, ReasonCancelled, "The request was cancelled."},
 }

@@ -130,7 +130,7 @@ func (s *Service) findResource(ctx context.Context, resource Resource) (*Found, 
 	}
 	finders := map[Kind]finder{
 		Card: s.findCard, Refs: findRefs, Ref: findRef, Contents: s.findContents, Archive: s.findArchive,
-		Signature: findSignature, Checksum: s.findChecksum,
+		Signature: findSignature, Checksum: s.findChecksum, Compare: s.findPatch, Commit: s.findPatch,
 	}
 	return s.findWith(ctx, resource, finders[resource.Kind])
 }
@@ -146,7 +146,7 @@ func (s *Service) findWith(ctx context.Context, resource Resource, find finder) 
 	if err != nil {
 		return nil, err
 	}
-	AccountOf(ctx).ask(resource.Repository, resource.Revision)
+	AccountOf(ctx).ask(ctx, resource.Repository, resource.Revision, resource.Path)
 	stale := !resource.isPinned() && s.Freshen(ctx, repository)
 	found, err := find(ctx, snapshot, resource)
 	if err != nil {
@@ -157,6 +157,9 @@ func (s *Service) findWith(ctx context.Context, resource Resource, find finder) 
 	}
 	if stale {
 		found.Meta = MergeMeta(found.Meta, StaleMeta(repository))
+	}
+	if resource.isPinned() && !found.Weak {
+		found.Meta = MergeMeta(found.Meta, ValidatorMeta(found.ETag))
 	}
 	AccountOf(ctx).Find(found.Commit)
 	found.mirror = repository

@@ -37,8 +37,8 @@ func StaleMeta(repository *repos.Repository) map[string]any {
 
 // isPinned reports whether a resource never changes because ids name it.
 func (r Resource) isPinned() bool {
-	return isID(r.Revision) && (r.Options.Base == "" || isID(r.Options.Base)) &&
-		(r.Kind == Contents || r.isOfArchive())
+	return isID(r.Revision) && (r.BaseRevision() == "" || isID(r.BaseRevision())) &&
+		(r.Kind == Contents || r.isOfArchive() || r.isPatch())
 }
 
 func isID(revision string) bool {
@@ -68,13 +68,13 @@ func (s *Service) OpenGit(ctx context.Context, rawName string) (*repos.Repositor
 	name, err := decodePath(rawName)
 	var repository *repos.Repository
 	if err == nil {
-		AccountOf(ctx).ask(name, "")
+		AccountOf(ctx).ask(ctx, name, "", "")
 		repository, err = s.options.Catalogue.For(ctx).Get(name)
 	}
 	if err != nil {
 		return nil, s.Failure(ctx, err, "git/"+Clip(rawName))
 	}
-	AccountOf(ctx).ask(repository.Name(), "")
+	AccountOf(ctx).ask(ctx, repository.Name(), "", "")
 	s.Freshen(ctx, repository)
 	return repository, nil
 }

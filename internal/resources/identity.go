@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
 )
 
@@ -20,12 +21,14 @@ func IsAbsence(err error) bool {
 	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
 }
 
-// Identity is a string that changes whenever a file, a folder, an archive, its checksum or a
-// signature changes. It is computed without reading them.
+// Identity is a string that changes whenever a file, a folder, an archive, its checksum or
+// signature, or the commits of a patch change. It is computed without reading them.
 func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
 	switch r.Kind {
 	case Archive, Checksum:
-		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
+		return identityOfArchive(ctx, snapshot, r)
+	case Compare, Commit:
+		return commitsOf(ctx, snapshot, r.Revision, r.BaseRevision())
 	case Signature:
 		found, err := findSignature(ctx, snapshot, r)
 		if err != nil {
@@ -39,6 +42,19 @@ func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, 
 		}
 		return entry.Mode.String() + " " + entry.ID.String(), nil
 	}
+}
+
+// identityOfArchive is that of the commits, and of the branch or tag that a checkout is of.
+func identityOfArchive(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
+	if r.Options.Profile != archive.ProfileCheckout {
+		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
+	}
+	head, options, err := archive.Resolve(ctx, snapshot, r.Revision, r.Options)
+	if err != nil {
+		return "", err
+	}
+	commits, err := commitsOf(ctx, snapshot, head.Revision, r.Options.Base)
+	return commits + " " + head.ID.String() + " " + options.Ref, err
 }
 
 // commitsOf returns the ids of the revisions that exist: the bytes of an archive depend only on

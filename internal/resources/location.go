@@ -53,7 +53,11 @@ func (s *Service) LocateMeasured(ctx context.Context, r Resource) (Location, err
 func (s *Service) locate(ctx context.Context, r Resource, measure bool) (l Location, err error) {
 	r.Options = r.Options.Canonical()
 	found := outline(r) // a list reads no file contents
-	if r.Kind != Refs && r.Kind != Catalogue {
+	switch {
+	case r.Kind == Refs || r.Kind == Catalogue:
+	case r.isPatch() && r.isPinned():
+		found = patchOutline(r) // nor does a patch by ids
+	default:
 		if found, err = s.findResource(ctx, r); err != nil {
 			return Location{}, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/patch"
 )
 
 // missing says which part of a plain URL does not exist, and where its alternatives are listed. It
@@ -20,7 +21,7 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 			"fallback=full."
 	}
 	if errors.As(err, new(*Error)) || errors.As(err, new(*git.KindError)) || !errors.Is(err, git.ErrNotFound) ||
-		errors.Is(err, git.ErrEmpty) {
+		errors.Is(err, git.ErrEmpty) || errors.Is(err, patch.ErrMerge) || errors.Is(err, patch.ErrUnrelated) {
 		return ""
 	}
 	path, err := decodePath(rawPath)
@@ -45,6 +46,8 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 			return noFormat(bare)
 		}
 		revision = stem
+	case PlainCompare, PlainCommit:
+		return s.missingPatch(ctx, plainForms[kind], name, rest)
 	case PlainRaw:
 		resource, err := parseRaw(name, rest, s.names(ctx))
 		if err != nil {
@@ -53,6 +56,23 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 		revision, path = resource.Revision, resource.Path
 	}
 	return s.missingBelow(ctx, name, revision, path)
+}
+
+// missingPatch says which of the commits of a patch does not exist.
+func (s *Service) missingPatch(ctx context.Context, parse shape, name, rest string) string {
+	r, err := parse(name, rest, nil)
+	if errors.Is(err, git.ErrNotFound) {
+		return "End the URL of a patch with .diff or .patch."
+	}
+	if err != nil {
+		return ""
+	}
+	if base := r.BaseRevision(); base != "" {
+		if text := s.missingBelow(ctx, name, base, ""); text != "" {
+			return text
+		}
+	}
+	return s.missingBelow(ctx, name, r.Revision, "")
 }
 
 func noFormat(name string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -17,10 +18,17 @@ type Options struct {
 	// Engine writes archives.
 	Engine        *archive.Engine
 	ArchiveLimits archive.Limits
+	// CheckoutOrigin is the URL from which checkouts fetch, with {repo} for the name of the repository:
+	// see [CheckOriginTemplate]. Without it that is this server's own address, if GitClients says that
+	// git can clone from it, or else where the mirror comes from.
+	CheckoutOrigin string
+	GitClients     bool
 	// Cache keeps archives; nil generates them for each request.
 	Cache *cache.Cache
 	// Limits reserves memory before contents are sent; nil limits nothing.
 	Limits *limits.Limiter
+	// Facts are what walks over history have read; nil means a cache of their own.
+	Facts *history.Facts
 	// Links makes URLs that need no credentials.
 	Links Linking
 	// Freshen refreshes a stale mirror without waiting, and reports whether it is stale; nil means
@@ -34,7 +42,7 @@ type Options struct {
 // Service finds the resources of URIs in the repositories of a catalogue.
 type Service struct {
 	options  Options
-	archives *known // facts about their bytes, by ETag
+	archives *known // facts about their bytes and those of patches, by ETag
 	files    *known // the same by object id; separate, since many small files are read and few archives
 
 	unreached sync.Once // logs once that there are no links without a public URL
@@ -44,6 +52,9 @@ type Service struct {
 func New(options Options) *Service {
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	options.Links.Lifetime = cmp.Or(options.Links.Lifetime, defaultLinkLifetime)
+	if options.Facts == nil {
+		options.Facts = history.NewFacts(0)
+	}
 	return &Service{options: options, archives: newKnown(), files: newKnown()}
 }
 

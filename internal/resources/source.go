@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// source is where bytes come from: a file, a generated archive, a cached archive, or a list. Only
-// [Found.Open] and [Body.WriteTo] call it, in this order.
+// source is where bytes come from: a file, a generated archive, a cached archive, a patch, or a list.
+// Only [Found.Open] and [Body.WriteTo] call it, in this order.
 type source interface {
 	// reserve takes what the bytes cost, unless they are cached: then it finds them.
 	reserve(ctx context.Context, b *Body) error

@@ -32,6 +32,8 @@ const (
 	Archive               // /archive/{+ref}.{format}
 	Signature             // /archive/{+ref}.{format}.asc
 	Checksum              // /archive/{+ref}.{format}.sha256
+	Compare               // /compare/{+base}...{+head}.diff or .patch
+	Commit                // /commit/{+sha}.diff or .patch
 	Catalogue             // the names of all repositories
 )
 
@@ -42,12 +44,14 @@ type Resource struct {
 	Repository string
 	Kind       Kind
 	// Revision of a Contents is "", refs/heads/…, refs/tags/… or an object id; of an Archive also
-	// HEAD or a bare name; of a Ref a full ref name.
+	// HEAD or a bare name; of a Ref a full ref name; of a patch as of an Archive.
 	Revision string
 	// Path of Contents, slashes between names, raw bytes.
 	Path string
 	// Options of an Archive.
 	Options archive.Options
+	// Patch is set for a Compare or a Commit.
+	Patch Patch
 	// After is the name after which a page of a folder or a list begins, or "".
 	After string
 	// All says that Refs include more than branches and tags.
@@ -130,6 +134,8 @@ var shapes = map[string]shape{
 	"contents": parseContents,
 	"sha":      parseSHA,
 	"archive":  parseArchive,
+	"compare":  parseCompare,
+	"commit":   parseCommit,
 }
 
 func parseBelow(name, rest string, names Namespace) (Resource, error) {
@@ -256,6 +262,10 @@ func (r Resource) String() string {
 		}
 	case Archive, Signature, Checksum:
 		b.WriteString("/archive/" + r.archiveFile())
+	case Compare:
+		b.WriteString("/compare/" + r.patchFile())
+	case Commit:
+		b.WriteString("/commit/" + r.patchFile())
 	}
 	b.WriteString(r.query())
 	return b.String()

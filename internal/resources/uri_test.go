@@ -8,6 +8,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/patch"
 )
 
 // fixedNames is a namespace of a few repositories and refs.
@@ -73,6 +74,12 @@ var accepted = map[string]Resource{
 		Path: "z"},
 	"repo://a/refs/heads/contents/contents/x": {Repository: "a", Kind: Contents, Revision: "refs/heads/contents",
 		Path: "x"},
+	"repo://a/compare/v1...feature/x.diff": {Repository: "a", Kind: Compare, Revision: "feature/x",
+		Patch: Patch{"v1", patch.Three, patch.Diff}},
+	"repo://a/b/compare/refs/heads/a%25b..v1.0.patch": {Repository: "a/b", Kind: Compare, Revision: "v1.0",
+		Patch: Patch{"refs/heads/a%b", patch.Two, patch.Mails}},
+	"repo://a/commit/v1.diff.patch": {Repository: "a", Kind: Commit, Revision: "v1.diff",
+		Patch: Patch{Form: patch.Mails}},
 	"repo://a/sha/abc123/contents/x": {Repository: "a", Kind: Contents, Revision: "abc123", Path: "x"},
 	"repo://a/archive/HEAD.tar.gz": {Repository: "a", Kind: Archive, Revision: "HEAD",
 		Options: archive.Options{Format: archive.TarGz, Profile: archive.ProfileArchive}},

@@ -115,6 +115,13 @@ type submodule struct {
 	Commit string `json:"commit"`
 }
 
+// metaETag is the validator of an answer that names its commit, in the form of an ETag of HTTP. That of a
+// resource is the ETag of its plain download.
+const metaETag = MetaPrefix + "etag"
+
+// ValidatorMeta returns the member of _meta with a validator.
+func ValidatorMeta(etag string) map[string]any { return map[string]any{metaETag: `"` + etag + `"`} }
+
 // etagOf returns enough of a digest to distinguish contents.
 func etagOf(digest []byte) string { return hex.EncodeToString(digest[:16]) }
 

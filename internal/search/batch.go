@@ -7,7 +7,7 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
-	"github.com/repomcp/repomcp/internal/search/definition"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
@@ -125,13 +125,13 @@ func (s *search) scan(sc *scratch, path string, content []byte) (outcome, findin
 			return none, nil
 		}
 	}
-	finder := definition.ByPath(path)
-	takes, known := s.query.symbols.filter(finder, content)
+	namer := index.NamerOf(path)
+	takes, known := s.query.symbols.filter(namer, content)
 	switch {
 	case !known:
 		return noPattern, nil
 	case s.ranked != nil:
-		return tallyOf(sc, s.query, s.query.textOf(finder, takes, content))
+		return tallyOf(sc, s.query, s.query.textOf(namer, takes, content))
 	}
 	limit := packedBytes
 	if s.buffered.Load() > maxBuffered {
@@ -150,7 +150,7 @@ func (s *search) fileKey(f *step) fileKey {
 	if s.query.ranking == nil && s.query.symbols == nil {
 		return fileKey{id: f.id}
 	}
-	return fileKey{f.id, definition.ByPath(f.path).Language()}
+	return fileKey{f.id, index.NamerOf(f.path).Language()}
 }
 
 // onWorker runs do with a file's content on a worker, and waits.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/git"
-	"github.com/repomcp/repomcp/internal/search/definition"
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
 
@@ -43,10 +43,10 @@ func tallyOf(sc *scratch, q *compiled, text rank.Text) (outcome, finding) {
 }
 
 // textOf returns a file's content as it is ranked.
-func (c *compiled) textOf(finder *definition.Finder, takes lineFilter, content []byte) rank.Text {
+func (c *compiled) textOf(namer *definitions.Namer, takes lineFilter, content []byte) rank.Text {
 	text := rank.Text{Content: content, Pattern: c.pattern, Defines: takes}
-	if finder != nil {
-		text.Name = finder.Name
+	if namer != nil {
+		text.Name = namer.Name
 	}
 	return text
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/git"
-	"github.com/repomcp/repomcp/internal/search/definition"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
 
@@ -77,9 +77,9 @@ func (s *search) readCandidate(snapshot *git.Snapshot, c *candidate, sc *scratch
 	if err != nil {
 		return damageIfMissing(err)
 	}
-	finder := definition.ByPath(c.path)
-	takes, _ := s.query.symbols.filter(finder, content)
-	do(sc, s.query.textOf(finder, takes, content))
+	namer := index.NamerOf(c.path)
+	takes, _ := s.query.symbols.filter(namer, content)
+	do(sc, s.query.textOf(namer, takes, content))
 	if cap(sc.content) > idleBuffer {
 		sc.content = nil
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/git/wildmatch"
-	"github.com/repomcp/repomcp/internal/search/definition"
 	"github.com/repomcp/repomcp/internal/search/language"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 	"github.com/repomcp/repomcp/internal/search/rank"
@@ -61,7 +61,7 @@ func compile(q Query, order Order) (*compiled, error) {
 // checkLanguages returns an error if definitions are searched for in a language that has no patterns for them.
 func (c *compiled) checkLanguages() error {
 	for _, name := range c.files.languages.Names() {
-		if len(c.query.Symbols) > 0 && !definition.Knows(name) {
+		if len(c.query.Symbols) > 0 && definitions.NamerOf(name) == nil {
 			return &QueryError{Text: fmt.Sprintf("symbol: has no pattern for definitions in %s; search for the text "+
 				"of the definition", name)}
 		}

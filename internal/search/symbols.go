@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/search/definition"
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
@@ -27,14 +27,14 @@ type lineFilter func(number int, line []byte) bool
 
 // filter returns the filter for the lines of a file that define one of the names. It reports false if there are no
 // patterns for definitions in the language.
-func (s *symbols) filter(finder *definition.Finder, content []byte) (lineFilter, bool) {
+func (s *symbols) filter(namer *definitions.Namer, content []byte) (lineFilter, bool) {
 	if s == nil {
 		return nil, true
 	}
-	if finder == nil {
+	if namer == nil {
 		return nil, false
 	}
-	defined := finder.Definitions(content)
+	defined := namer.Names(content)
 	return func(number int, line []byte) bool {
 		return slices.ContainsFunc(defined(number, line), s.has)
 	}, true

@@ -7,6 +7,9 @@ import (
 	"math"
 
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/git/patch"
+	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -34,13 +37,13 @@ type changeView struct {
 	compare history.CompareOptions // for paths
 }
 
-func (a *changeView) define(p *parameters, detail string) {
+func (a *changeView) define(p *arguments.List, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
-		detailNone, detailStats, detailPatch)
-	p.texts(&a.paths, "paths", "Only these files and folders.")
-	p.number(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", 0, maxContextLines)
-	p.number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", 1, math.MaxInt32)
+	p.Choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
+		detailNone, detailStats, detailPatch).Flags(detailPatch, detailStats)
+	p.Texts(&a.paths, "paths", "Only these files and folders.")
+	p.Number(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", 0, maxContextLines)
+	p.Number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", 1, math.MaxInt32)
 	a.paging.define(p, 100, 300)
 }
 
@@ -89,7 +92,7 @@ func (c *changes) show(ctx context.Context) error {
 
 // stats lists a page of files.
 func (c *changes) stats(ctx context.Context) error {
-	start, end, err := c.window(len(c.Files))
+	w, err := c.window(len(c.Files), nil)
 	if err != nil {
 		return err
 	}
@@ -98,7 +101,7 @@ func (c *changes) stats(ctx context.Context) error {
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	added, deleted := 0, 0
 	var items []item[string]
-	for _, file := range c.Files[start:end] {
+	for _, file := range c.Files[w.start:w.end] {
 		stat, err := differ.Stat(ctx, file)
 		if err != nil {
 			return err
@@ -110,13 +113,13 @@ func (c *changes) stats(ctx context.Context) error {
 			break
 		}
 	}
-	shown, _ := list(c.result, c.paging, len(c.Files), items)
+	shown, _ := list(c.result, w, items)
 	if len(items) == len(c.Files) {
 		c.note("%s: %s added, %d deleted.", countDiffering(len(c.Files)), plural(added, "line"), deleted)
 	} else {
 		c.note("%s.", countDiffering(len(c.Files)))
 	}
-	if c.page == 1 && len(shown) < len(c.Files) {
+	if w.start == 0 && len(shown) < len(c.Files) {
 		c.pointFiles(ctx)
 	}
 	return nil
@@ -145,10 +148,27 @@ func statLine(file history.FileChange, stat history.FileStat) string {
 	}
 }
 
-// pointFiles points to an archive of the changed files, because patches and statistics have no
-// download.
+// pointFiles points to an archive of the changed files, because statistics have no download.
 func (c *changes) pointFiles(ctx context.Context) {
 	c.pointArchive(ctx, c.result, c.name(), c.commit, c.base, "All files that differ, whole, are in the archive %s.")
+}
+
+// pointPatch points to the patch of all files, which has git's number of context lines. A patch of
+// some files has no download.
+func (c *changes) pointPatch(ctx context.Context) {
+	if len(c.paths) > 0 {
+		c.pointFiles(ctx)
+		return
+	}
+	whole := resources.Resource{
+		Repository: c.name(), Kind: resources.Commit, Revision: c.commit, Patch: resources.Patch{Form: patch.Diff},
+	}
+	if c.base != "" {
+		whole.Kind, whole.Patch.Base, whole.Patch.Dots = resources.Compare, c.base, patch.Two
+	}
+	if h, err := c.Resources.Locate(ctx, whole); err == nil {
+		c.noteDownload(h, "The whole patch is %s.", h.URI)
+	}
 }
 
 // patch shows a page of lines of the patch of all files.
@@ -198,7 +218,7 @@ func (c *changes) patch(ctx context.Context) error {
 		c.note("Lines %d to %d of the patch, its last.", x.First, x.Last)
 	}
 	if err != nil {
-		c.pointFiles(ctx)
+		c.pointPatch(ctx)
 	}
 	return nil
 }

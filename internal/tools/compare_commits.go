@@ -7,6 +7,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 type compareArguments struct {
@@ -16,11 +17,11 @@ type compareArguments struct {
 	changeView
 }
 
-func (a *compareArguments) define(p *parameters) {
+func (a *compareArguments) define(p *arguments.List) {
 	a.place.define(p)
-	p.text(&a.base, "base", "Branch, tag or commit.").required = true
-	p.text(&a.head, "head", "The default branch if omitted.")
-	p.flag(&a.twoDot, "two_dot", "Files as git diff base..head; otherwise base...head, as GitHub.")
+	p.Text(&a.base, "base", "Branch, tag or commit.").Required = true
+	p.Text(&a.head, "head", "The default branch if omitted.")
+	p.Flag(&a.twoDot, "two_dot", "Files as git diff base..head; otherwise base...head, as GitHub.")
 	a.changeView.define(p, detailStats)
 	defineMailmap(p, &a.mailmap)
 }
@@ -43,7 +44,7 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 	if err != nil {
 		return err
 	}
-	if a.detail != detailPatch && a.page == 1 {
+	if a.detail != detailPatch && a.isFirst() {
 		if err := v.addCommits(ctx, a, c); err != nil {
 			return err
 		}
@@ -51,6 +52,7 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 	if a.detail == detailNone {
 		return nil
 	}
+	a.pin(c.base.ID, c.head.ID)
 	comparison, err := history.CompareCommits(ctx, v.snapshot, v.Facts, c.from, c.head.ID, a.compare)
 	if err != nil {
 		return err
@@ -66,10 +68,10 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 	if strings.Contains(a.base, "..") {
 		return c, say("The argument base is a range. Give its ends as base and head.")
 	}
-	if c.base, err = v.commit(ctx, revision{ref: a.base}); err != nil {
+	if c.base, err = v.commit(ctx, a.pinned(0, revision{ref: a.base})); err != nil {
 		return c, err
 	}
-	if c.head, err = v.commit(ctx, revision{ref: a.head}); err != nil {
+	if c.head, err = v.commit(ctx, a.pinned(1, revision{ref: a.head})); err != nil {
 		return c, err
 	}
 	common, err := history.MergeBase(ctx, v.snapshot, v.Facts, c.base.ID, c.head.ID)

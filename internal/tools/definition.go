@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 // metaMaxResult tells Claude Code how many characters of a result to show before it writes the rest
@@ -20,44 +21,55 @@ const metaMaxResult = "anthropic/maxResultSizeChars"
 // maxShownChars leaves room for JSON escapes, which some clients count.
 const maxShownChars = 2 * maxResultBytes
 
-// continuationArguments are the arguments that continue a result that was cut.
-var continuationArguments = []string{"cursor", "start_line", "patch_line"}
+// textArguments are the arguments of tools that show texts of files.
+var textArguments = []string{"start_line", "patch_line", "context_lines"}
 
 type definition struct {
 	name, title, description string
 	// data is a value of the type of structuredContent; nil for a tool that returns only text.
 	data any
-	// bind returns fresh parameters, and a function that reads arguments into them and runs the
+	// bind returns fresh arguments, and a function that reads arguments into them and runs the
 	// tool.
-	bind func() (*parameters, call)
+	bind func() (*arguments.List, call)
 }
 
-type call func(ctx context.Context, s *service, arguments any) (*result, error)
+type call func(ctx context.Context, s *service, given any) (*result, error)
 
 // argumentsOf is a pointer to a struct of arguments, which defines them.
 type argumentsOf[A any] interface {
 	*A
-	define(p *parameters)
+	define(p *arguments.List)
 }
 
-// tool returns a row of the table. A is the type of run's arguments; its method check, if it has
-// one, validates the arguments before anything is opened.
+// tool returns a row of the table. A is the type of run's arguments. Its methods readCursor and
+// check, if it has them, validate the arguments before anything is opened.
 func tool[A any, P argumentsOf[A]](
 	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
 ) definition {
-	return definition{name, title, description, data, func() (*parameters, call) {
-		a, p := new(A), new(parameters)
+	return definition{name, title, description, data, func() (*arguments.List, call) {
+		a, p := new(A), &arguments.List{Synonyms: synonyms}
 		P(a).define(p)
-		return p, func(ctx context.Context, s *service, arguments any) (*result, error) {
-			if err := p.read(arguments); err != nil {
+		return p, func(ctx context.Context, s *service, given any) (*result, error) {
+			if err := p.Read(given); err != nil {
 				return nil, err
+			}
+			if paged, ok := any(a).(interface {
+				readCursor(tool string, given map[string]any) error
+			}); ok {
+				if err := paged.readCursor(name, p.Given); err != nil {
+					return nil, err
+				}
 			}
 			if checked, ok := any(a).(interface{ check() error }); ok {
 				if err := checked.check(); err != nil {
 					return nil, err
 				}
 			}
-			return run(s, ctx, *a)
+			r, err := run(s, ctx, *a)
+			if r != nil {
+				r.notes = append(p.Notes, r.notes...)
+			}
+			return r, err
 		}
 	}}
 }
@@ -66,12 +78,12 @@ func tool[A any, P argumentsOf[A]](
 // other annotations have no meaning then.
 func (d definition) describe() mcp.Tool {
 	yes, no := true, false
-	parameters, _ := d.bind()
+	declared, _ := d.bind()
 	described := mcp.Tool{
-		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(parameters.schema()),
+		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(declared.Schema()),
 		Annotations: mcp.ToolAnnotation{ReadOnlyHint: &yes, DestructiveHint: &no, OpenWorldHint: &no},
 	}
-	if canBeCut(parameters) {
+	if canBeCut(declared) {
 		described.Meta = mcp.NewMetaFromMap(map[string]any{metaMaxResult: maxShownChars})
 	}
 	if d.data != nil {
@@ -81,16 +93,16 @@ func (d definition) describe() mcp.Tool {
 }
 
 // canBeCut reports whether a tool with these arguments shows content that may fill a result.
-func canBeCut(arguments *parameters) bool {
-	names := arguments.names()
-	return slices.ContainsFunc(continuationArguments, func(name string) bool { return slices.Contains(names, name) })
+func canBeCut(declared *arguments.List) bool {
+	names := declared.Names()
+	return slices.ContainsFunc(textArguments, func(name string) bool { return slices.Contains(names, name) })
 }
 
 // handler runs the tool. A failure is a result, which the model reads and can act on. A busy server
 // is a protocol error instead, so that the client waits rather than the model.
 func (d definition) handler(s *service) Handler {
 	return func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if memory := memories[d.name]; memory > 0 {
+		if memory := memoryOf(d.name, call.GetArguments()); memory > 0 {
 			grant, err := s.Limits.Call(ctx, call.GetString("repo", ""), memory)
 			if err != nil {
 				return nil, err

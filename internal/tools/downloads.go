@@ -21,9 +21,9 @@ const maxPointedCommits = 3
 // pointAll points from a first page that lacks items to a download of all. The sentence has a
 // placeholder for the URI.
 func (s *service) pointAll(
-	ctx context.Context, r *result, of pages, shown int, sentence string, all resources.Resource,
+	ctx context.Context, r *result, w window, shown int, sentence string, all resources.Resource,
 ) error {
-	if of.Page > 1 || shown == of.Total || r.stopped {
+	if w.start > 0 || shown == w.total || r.stopped {
 		return nil
 	}
 	h, err := s.Resources.Locate(ctx, all)
@@ -38,8 +38,8 @@ func (s *service) pointAll(
 }
 
 // pointManifest points to a list of all files of a commit with their ids.
-func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int) error {
-	return v.pointAll(ctx, v.result, of, shown, "All entries of the commit are in its manifest, %s.",
+func (v *visit) pointManifest(ctx context.Context, at found, w window, shown int) error {
+	return v.pointAll(ctx, v.result, w, shown, "All entries of the commit are in its manifest, %s.",
 		archiveOf(at.repository, at.ID.String(),
 			archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull}))
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 // maxCandidates bounds the commits that an error names for an ambiguous abbreviation.
@@ -101,6 +103,9 @@ func words(err error) (text string, unexpected bool) {
 	if known := (*failure)(nil); errors.As(err, &known) {
 		return known.text, false
 	}
+	if wrong := (*arguments.Error)(nil); errors.As(err, &wrong) {
+		return wrong.Error(), false
+	}
 	if mistake := (*search.QueryError)(nil); errors.As(err, &mistake) {
 		return "The query cannot be searched for: " + line(mistake.Error()) + ".", false
 	}
@@ -141,17 +146,4 @@ func isAbsent(err error) bool {
 }
 
 // didYouMean returns a sentence with suggestions and a leading space.
-func didYouMean(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = quote(clip(name))
-	}
-	last := len(quoted) - 1
-	if last > 0 {
-		quoted = []string{strings.Join(quoted[:last], ", "), quoted[last]}
-	}
-	return " Did you mean " + strings.Join(quoted, " or ") + "?"
-}
+func didYouMean(names []string) string { return spelling.DidYouMean(names) }

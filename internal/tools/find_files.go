@@ -5,20 +5,15 @@ import (
 	"context"
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
-const (
-	// maxMatches bounds the number of sorted paths.
-	maxMatches = 20_000
-	// maxAlike is how many paths an error suggests.
-	maxAlike = 3
-)
+// maxMatches bounds the number of sorted paths.
+const maxMatches = 20_000
 
 const globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
 
@@ -29,14 +24,14 @@ type findArguments struct {
 	paging
 }
 
-func (a *findArguments) define(p *parameters) {
+func (a *findArguments) define(p *arguments.List) {
 	a.order = orderRank
 	a.revision.define(p)
-	p.text(&a.query, "query", "Part of the path, such as util or test/data.")
-	p.text(&a.glob, "glob", "Pattern of the path: "+globDescription)
-	p.text(&a.path, "path", "Folder in which to search; query and glob are relative to it.")
-	p.flag(&a.caseSensitive, "case_sensitive", "Distinguish upper and lower case.")
-	p.choice(&a.order, "order", "rank: best matches first; path: as git lists them.", orderRank, orderPath)
+	p.Text(&a.query, "query", "Parts of the path in any order, such as test util.")
+	p.Text(&a.glob, "glob", "Pattern of the path: "+globDescription)
+	p.Text(&a.path, "path", "Folder in which to search; query and glob are relative to it.")
+	p.Flag(&a.caseSensitive, "case_sensitive", "Distinguish upper and lower case.")
+	p.Choice(&a.order, "order", "rank: best matches first; path: as git lists them.", orderRank, orderPath)
 	a.paging.define(p, 100, 500)
 }
 
@@ -62,7 +57,7 @@ func (a *findArguments) check() error {
 }
 
 func (v *visit) findFiles(ctx context.Context, a findArguments) error {
-	at, err := v.commit(ctx, a.revision)
+	at, err := v.commit(ctx, a.pinned(0, a.revision))
 	if err != nil {
 		return err
 	}
@@ -70,18 +65,19 @@ func (v *visit) findFiles(ctx context.Context, a findArguments) error {
 	if err != nil {
 		return err
 	}
-	start, end, err := a.window(len(paths))
+	a.pin(at.ID)
+	w, err := a.window(len(paths), nil)
 	if err != nil {
 		return err
 	}
 	data := &fileList{Repository: quote(at.repository), SHA: at.ID.String()}
-	data.Files, data.pages = list(v.result, a.paging, len(paths), nameItems(paths[start:end]))
+	data.Files, data.pages = list(v.result, w, nameItems(paths[w.start:w.end]))
 	if len(paths) == 0 {
 		v.note("No path fits. Try a shorter query, or a glob with ** in front.")
 	}
 	v.note("%s.", at)
 	v.data = data
-	return v.pointManifest(ctx, at, data.pages, len(data.Files))
+	return v.pointManifest(ctx, at, w, len(data.Files))
 }
 
 // findPaths walks the tree and sorts the matching paths.
@@ -94,19 +90,19 @@ func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]str
 	if err != nil {
 		return nil, err
 	}
-	folder, err := v.lookup(ctx, at, name)
+	folder, err := v.locate(ctx, at, name)
 	if err != nil {
 		return nil, err
 	}
 	if !folder.Mode.IsDir() {
-		return nil, say("%s is a %s, not a folder. Read it with get_file_contents.", quote(name), kindOf(folder.Mode))
+		return nil, notAFolder(folder)
 	}
-	below := len(name)
+	below := len(folder.path)
 	if below > 0 {
 		below++ // the slash
 	}
 	var paths []string
-	err = v.walk(ctx, folder, true, func(e entry) bool {
+	err = v.walk(ctx, folder, allLevels, func(e entry) bool {
 		if !e.Mode.IsDir() && len(paths) <= maxMatches && fits(e.path[below:]) {
 			paths = append(paths, e.path)
 		}
@@ -131,10 +127,18 @@ func (a findArguments) matcher() (func(path string) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := a.fold(unquoteName(a.query))
+	words := a.words()
 	return func(p string) bool {
-		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.Match(p))
+		return hasAll(a.fold(p), words) && (a.glob == "" || g.Match(p))
 	}, nil
+}
+
+// words returns the parts of the path that the query has; a quoted name is one.
+func (a findArguments) words() []string {
+	if strings.HasPrefix(a.query, `"`) {
+		return []string{a.fold(unquoteName(a.query))}
+	}
+	return strings.Fields(a.fold(a.query))
 }
 
 func parseGlob(pattern string, fold bool) (glob.Glob, error) {
@@ -155,14 +159,14 @@ func (a findArguments) fold(s string) string {
 
 // rank sorts paths by how well they match the query.
 func (a findArguments) rank(paths []string) {
-	query := a.fold(a.query)
+	query, words := a.fold(unquoteName(a.query)), a.words()
 	class := func(p string) int {
 		switch name := a.fold(path.Base(p)); {
 		case name == query:
 			return 0
 		case strings.HasPrefix(name, query):
 			return 1
-		case strings.Contains(name, query):
+		case hasAll(name, words):
 			return 2
 		default:
 			return 3
@@ -171,29 +175,4 @@ func (a findArguments) rank(paths []string) {
 	slices.SortStableFunc(paths, func(p, q string) int {
 		return cmp.Or(cmp.Compare(class(p), class(q)), cmp.Compare(len(p), len(q)))
 	})
-}
-
-// lineSuffix matches a line number after a path, as programs write it.
-var lineSuffix = regexp.MustCompile(`(:|#L)[0-9][-:L0-9]*$`)
-
-// alike returns a sentence with a leading space that suggests paths with the same ending as the
-// missing one.
-func (v *visit) alike(ctx context.Context, at found, missing string) string {
-	otherwise := " Look for it with find_files."
-	if strings.ContainsAny(missing, "*?[") {
-		otherwise = " Files are found by pattern with find_files and glob."
-	}
-	name := strings.ToLower(path.Base(lineSuffix.ReplaceAllString(missing, "")))
-	var paths []string
-	root := entry{TreeEntry: git.TreeEntry{Mode: git.ModeDir, ID: at.Tree}}
-	err := v.walk(ctx, root, true, func(e entry) bool {
-		if strings.ToLower(path.Base(e.path)) == name {
-			paths = append(paths, quote(e.path))
-		}
-		return len(paths) < maxAlike
-	})
-	if err != nil || len(paths) == 0 { // the answer stays that the path does not exist
-		return otherwise
-	}
-	return " Did you mean " + strings.Join(paths, " or ") + "?"
 }

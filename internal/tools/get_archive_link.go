@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 // maxArchiveURI bounds the URI of an archive: a result repeats it up to six times, and proxies
@@ -31,40 +33,40 @@ type givenOption struct {
 // optionNames maps options to the arguments that are named differently.
 var optionNames = map[string]string{"path": "paths"}
 
-// programOption has no argument: the deltas that it makes are unpacked by programs, which need no
-// tool.
-const programOption = "delta"
+// programOptions have no arguments: they are for programs, which need no tool, and would lengthen
+// each request of an agent.
+var programOptions = []string{"delta", "objects", "depth", "refname", "origin", "pushurl"}
 
 // optionHints are short descriptions of options. The descriptions in the table of archives are for
 // people, and too long to be sent with every request.
 var optionHints = map[string]string{
 	"path":       "Git pathspecs to take.",
 	"exclude":    "Git pathspecs to leave out.",
-	"prefix":     "Put before every path, such as hello/.",
+	"prefix":     "Put before every path, like hello/.",
 	"strip":      "Take only this folder, without its name.",
-	"profile":    "archive: as git archive; full: as stored; worktree: checked out.",
+	"profile":    "archive: as git archive; full: as stored; worktree: checked out; checkout: cloned.",
 	"base":       "Only what differs from this revision.",
-	"fallback":   "full: everything where a difference is not possible.",
+	"fallback":   "full: everything if a difference is not possible.",
 	"lfs":        "content: fill in git-lfs files; pointers: leave them.",
-	"submodules": "content: fill in submodules served here; omit: leave them empty.",
+	"submodules": "content: fill in submodules served here; omit: leave empty.",
 }
 
 // define adds the options from the table of archives.
-func (a *archiveArguments) define(p *parameters) {
+func (a *archiveArguments) define(p *arguments.List) {
 	a.revision.define(p)
 	a.format = string(archive.TarGz)
-	p.choice(&a.format, "format", "manifest.json is the list of what the others hold.", archive.FormatNames()...)
+	p.Choice(&a.format, "format", "manifest.json lists what the others hold.", archive.FormatNames()...)
 	for _, option := range archive.Parameters() {
-		if option.Name == programOption {
+		if slices.Contains(programOptions, option.Name) {
 			continue
 		}
 		given := &givenOption{name: option.Name}
 		a.given = append(a.given, given)
 		name, hint := cmp.Or(optionNames[option.Name], option.Name), cmp.Or(optionHints[option.Name], option.Usage)
 		if option.Repeat {
-			p.texts(&given.list, name, hint)
+			p.Texts(&given.list, name, hint)
 		} else {
-			p.text(&given.text, name, hint)
+			p.Text(&given.text, name, hint)
 		}
 	}
 }
@@ -110,7 +112,11 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 	if err != nil {
 		return err
 	}
-	h, err := v.Resources.LocateMeasured(ctx, archiveOf(at.repository, at.name, a.options))
+	revision := at.name
+	if a.options.Profile == archive.ProfileCheckout && !at.Tree.IsZero() {
+		revision = cmp.Or(at.resolved, "HEAD") // a checkout is of a branch or a tag
+	}
+	h, err := v.Resources.LocateMeasured(ctx, archiveOf(at.repository, revision, a.options))
 	if err != nil {
 		return err
 	}
@@ -133,7 +139,7 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 	if h.Route == "" {
 		v.note("No HTTP server runs, so that there is no address. On the machine of the server, with the folder "+
 			"that it serves for DIR, this writes the archive: %s",
-			archiveCommand(at.repository, at.name, a.options, h.FileName))
+			archiveCommand(at.repository, revision, a.options, h.FileName))
 	}
 	v.addLink(h, fmt.Sprintf("Archive of %s", at))
 	return nil

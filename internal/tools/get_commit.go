@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -23,17 +24,18 @@ type commitArguments struct {
 	changeView
 }
 
-func (a *commitArguments) define(p *parameters) {
+func (a *commitArguments) define(p *arguments.List) {
 	a.revision.define(p)
 	a.changeView.define(p, detailStats)
 	defineMailmap(p, &a.mailmap)
 }
 
 func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
-	at, err := v.commit(ctx, a.revision)
+	at, err := v.commit(ctx, a.pinned(0, a.revision))
 	if err != nil {
 		return err
 	}
+	a.pin(at.ID)
 	names, err := v.people(a.mailmap)
 	if err != nil {
 		return err
@@ -43,7 +45,7 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 		return err
 	}
 	commit := page.Commits[0] // a log begins with its start
-	if a.detail != detailPatch || a.patchLine == 1 {
+	if a.isFirst() && (a.detail != detailPatch || a.patchLine == 1) {
 		v.content = commitText(v.result, &commit)
 	}
 	v.note("%s.", at)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -31,11 +31,10 @@ type blameArguments struct {
 	mailmap bool
 }
 
-func (a *blameArguments) define(p *parameters) {
+func (a *blameArguments) define(p *arguments.List) {
 	a.revision.define(p)
-	p.text(&a.path, "path", pathDescription).required = true
-	p.number(&a.start, "start_line", "", 1, math.MaxInt32)
-	p.number(&a.end, "end_line", fmt.Sprintf("At most %d lines at once.", maxBlamedLines), 1, math.MaxInt32)
+	p.Text(&a.path, "path", pathDescription).Required = true
+	a.lineRange.define(p, fmt.Sprintf("At most %d lines at once.", maxBlamedLines))
 	defineMailmap(p, &a.mailmap)
 }
 

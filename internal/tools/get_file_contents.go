@@ -12,6 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/lfs"
 	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -20,27 +21,62 @@ const maxTargetBytes = 4096
 
 type fileArguments struct {
 	revision
-	path string
+	path, symbol string
+	outline      bool
+	files        []fileRequest
 	lineRange
 	paging
 }
 
-// lineRange selects lines of a file, counted from 1; 0 stands for the first or last line.
-type lineRange struct{ start, end int }
+func (a *fileArguments) define(p *arguments.List) {
+	a.revision.define(p)
+	p.Text(&a.path, "path", "File or folder; the root if omitted.")
+	a.lineRange.define(p, "")
+	p.Text(&a.symbol, "symbol", "Only the definition of this function or type.")
+	p.Flag(&a.outline, "outline", "Only the lines that define something.")
+	defineFiles(p, &a.files)
+	a.defineSize(p, 100, 500)
+}
 
-func (a lineRange) check() error {
+// lineRange selects lines of a file, counted from 1; 0 stands for the first or last line.
+type lineRange struct {
+	start, end    int
+	offset, limit int // first line and number of lines, as tools for local files have them
+}
+
+// define adds the arguments. The description is that of the last line.
+func (a *lineRange) define(p *arguments.List, description string) {
+	p.Number(&a.start, "start_line", "", 1, math.MaxInt32)
+	p.Number(&a.end, "end_line", description, 1, math.MaxInt32)
+	a.defineLines(p).Hidden = true
+	p.Number(&a.offset, "offset", "First line, from 1.", 0, math.MaxInt32).Hidden = true
+	p.Number(&a.limit, "limit", "Number of lines.", 1, math.MaxInt32).Hidden = true
+}
+
+// defineLines adds a range as one argument.
+func (a *lineRange) defineLines(p *arguments.List) *arguments.Argument {
+	return p.Add("lines", "Such as 10-20.", "string", nil, func(value any) string {
+		start, end, ok := excerpt.ParseRange(value)
+		if !ok {
+			return "must be a range of lines such as 10-20, or one line"
+		}
+		a.start, a.end = start, end
+		return ""
+	})
+}
+
+// check resolves offset and limit.
+func (a *lineRange) check() error {
+	if a.offset > 0 {
+		a.start = a.offset
+	}
+	if a.limit > 0 {
+		a.end = max(a.start, 1) + a.limit - 1
+	}
 	if a.end != 0 && a.end < a.start {
 		return say("end_line is %d, before start_line, which is %d.", a.end, a.start)
 	}
 	return nil
-}
-
-func (a *fileArguments) define(p *parameters) {
-	a.revision.define(p)
-	p.text(&a.path, "path", "File or folder; the root if omitted.")
-	p.number(&a.start, "start_line", "First line of a file, from 1.", 1, math.MaxInt32)
-	p.number(&a.end, "end_line", "Last line.", 1, math.MaxInt32)
-	a.paging.define(p, 100, 500)
 }
 
 // file is a file together with its commit.
@@ -50,13 +86,33 @@ type file struct {
 	entry entry
 }
 
+func (a *fileArguments) check() error {
+	if len(a.files) > 0 && a.path != "" {
+		return say("Give path or files, not both.")
+	}
+	if a.symbol != "" && a.outline {
+		return say("Give symbol or outline, not both.")
+	}
+	return a.lineRange.check()
+}
+
 func (v *visit) getFileContents(ctx context.Context, a fileArguments) error {
-	at, e, err := v.entryOf(ctx, a.revision, a.path)
+	if len(a.files) > 0 {
+		return v.showFiles(ctx, a)
+	}
+	at, e, err := v.entryOf(ctx, a.pinned(0, a.revision), a.path)
 	if err != nil {
 		return err
 	}
 	f := file{v, at, e}
 	switch {
+	case (a.symbol != "" || a.outline) && !e.Mode.IsRegular():
+		err = say("%s is a %s, which has no definitions. Find files with find_files.", quote("/"+e.path),
+			kindOf(e.Mode))
+	case a.symbol != "":
+		err = f.showSymbol(ctx, a.symbol)
+	case a.outline:
+		err = f.showOutline(ctx, a.lineRange)
 	case e.Mode.IsDir():
 		_, err = v.listTree(ctx, at, e, treeView{
 			keep: func(string) bool { return true }, paging: a.paging,

@@ -7,25 +7,49 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 type treeArguments struct {
 	revision
 	treeSHA, path, pathFilter string
-	recursive                 bool
+	treeShape
 	paging
+}
+
+// treeShape is the form in which a tree is listed.
+type treeShape struct {
+	recursive      bool
+	depth          int // levels of entries; 0 means all if it is recursive, and otherwise one
+	folders, names bool
+}
+
+// levels returns the number of levels to walk.
+func (s treeShape) levels() int {
+	switch {
+	case s.depth > 0:
+		return s.depth
+	case s.recursive:
+		return allLevels
+	default:
+		return 1
+	}
 }
 
 const pathDescription = "Path from the root."
 
-func (a *treeArguments) define(p *parameters) {
+func (a *treeArguments) define(p *arguments.List) {
 	a.revision.define(p)
-	p.text(&a.treeSHA, "tree_sha", "Tree id from a result; or as sha.")
-	p.text(&a.path, "path", "Folder; the root if omitted.")
-	p.text(&a.pathFilter, "path_filter", "Prefix of paths, such as src/; or a glob as in find_files.")
-	p.flag(&a.recursive, "recursive", "Include subfolders.")
+	p.Text(&a.treeSHA, "tree_sha", "Tree id from a result; or as sha.")
+	p.Text(&a.path, "path", "Folder; the root if omitted.")
+	p.Text(&a.pathFilter, "path_filter", "Prefix of paths, such as src/; or a glob as in find_files.")
+	p.Flag(&a.recursive, "recursive", "Include subfolders.")
+	p.Number(&a.depth, "depth", "Levels of subfolders to include; 1: none.", 1, archive.DefaultDepth)
+	p.Flag(&a.folders, "folders", "Folders alone.")
+	p.Flag(&a.names, "names", "Paths alone.")
 	a.paging.define(p, 100, 500)
 }
 
@@ -41,14 +65,18 @@ type entryList struct {
 // line returns the entry as git ls-tree -l prints it, with single spaces.
 type entryData struct {
 	Path string `json:"path"`
-	Mode string `json:"mode" jsonschema:"100644 file; 100755 executable; 120000 symbolic link; 040000 folder; 160000 submodule"`
-	Type string `json:"type" jsonschema:"blob; tree; or commit for a submodule"`
+	Mode string `json:"mode,omitempty" jsonschema:"Absent with names. 100644 file; 100755 executable; 120000 symbolic link; 040000 folder; 160000 submodule"`
+	Type string `json:"type,omitempty" jsonschema:"blob; tree; or commit for a submodule"`
 	Size *int64 `json:"size,omitempty" jsonschema:"Bytes of a file or link"`
-	SHA  string `json:"sha" jsonschema:"Object id: it is the same for the same content"`
+	SHA  string `json:"sha,omitempty" jsonschema:"Object id: it is the same for the same content"`
 }
 
-// line returns what git ls-tree -l prints, with single blanks.
+// line returns what git ls-tree -l prints, with single blanks; or the path, which ends with a slash
+// if it is a folder's.
 func (d entryData) line() string {
+	if d.Mode == "" {
+		return d.Path
+	}
 	size := "-"
 	if d.Size != nil {
 		size = strconv.FormatInt(*d.Size, 10)
@@ -61,18 +89,18 @@ func (v *visit) getRepositoryTree(ctx context.Context, a treeArguments) error {
 	if err != nil {
 		return err
 	}
-	folder, err := v.lookup(ctx, at, name)
+	folder, err := v.locate(ctx, at, name)
 	if err != nil {
 		return err
 	}
 	if !folder.Mode.IsDir() {
-		return say("%s is a %s, not a folder. Read it with get_file_contents.", quote(name), kindOf(folder.Mode))
+		return notAFolder(folder)
 	}
 	keep, err := pathFilter(a.pathFilter)
 	if err != nil {
 		return err
 	}
-	data, err := v.listTree(ctx, at, folder, treeView{a.recursive, keep, a.paging})
+	data, err := v.listTree(ctx, at, folder, treeView{a.treeShape, keep, a.paging})
 	if err != nil {
 		return err
 	}
@@ -93,14 +121,14 @@ func (v *visit) requestedTree(ctx context.Context, a treeArguments) (at found, n
 		}
 		a.sha = a.treeSHA
 	}
-	at, err = v.commit(ctx, a.revision)
+	at, err = v.commit(ctx, a.pinned(0, a.revision))
 	return at, name, err
 }
 
 // treeView selects the listed part of a tree.
 type treeView struct {
-	recursive bool
-	keep      func(path string) bool
+	treeShape
+	keep func(path string) bool
 	paging
 }
 
@@ -115,10 +143,10 @@ func pathFilter(filter string) (keep func(path string) bool, err error) {
 
 // listTree lists a page of the entries below a folder. It reads the sizes of that page only.
 func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeView) (*entryList, error) {
-	first, total := (view.page-1)*view.perPage, 0
+	first, total := view.skipped(), 0
 	var page []entry
-	err := v.walk(ctx, folder, view.recursive, func(e entry) bool {
-		if view.keep(e.path) {
+	err := v.walk(ctx, folder, view.levels(), func(e entry) bool {
+		if view.keep(e.path) && (e.Mode.IsDir() || !view.folders) {
 			if total >= first && len(page) < view.perPage {
 				page = append(page, e)
 			}
@@ -129,7 +157,9 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 	if err := noteStopped(v.result, err); err != nil {
 		return nil, err
 	}
-	if _, _, err := view.window(total); err != nil {
+	view.pin(at.ID)
+	w, err := view.window(total, nil)
+	if err != nil {
 		return nil, err
 	}
 	if total == 0 {
@@ -137,7 +167,7 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 	}
 	var items []item[entryData]
 	for _, e := range page {
-		shown, err := v.describeEntry(e)
+		shown, err := v.describeEntry(e, view.names)
 		if err != nil {
 			return nil, err
 		}
@@ -147,12 +177,19 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 		items = append(items, item[entryData]{shown.line(), shown})
 	}
 	data := &entryList{Repository: quote(at.repository), SHA: at.ID.String()}
-	data.Tree, data.pages = list(v.result, view.paging, total, items)
+	data.Tree, data.pages = list(v.result, w, items)
 	v.note("%s.", at)
-	return data, v.pointManifest(ctx, at, data.pages, len(data.Tree))
+	return data, v.pointManifest(ctx, at, w, len(data.Tree))
 }
 
-func (v *visit) describeEntry(e entry) (entryData, error) {
+func (v *visit) describeEntry(e entry, nameOnly bool) (entryData, error) {
+	if nameOnly {
+		name := e.path
+		if e.Mode.IsDir() {
+			name += "/"
+		}
+		return entryData{Path: quote(name)}, nil
+	}
 	d := entryData{Path: quote(e.path), Mode: e.Mode.String(), Type: "blob", SHA: e.ID.String()}
 	switch {
 	case e.Mode.IsDir():
@@ -175,6 +212,10 @@ func damageIfMissing(err error) error {
 		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)
 	}
 	return err
+}
+
+func notAFolder(e entry) error {
+	return say("%s is a %s, not a folder. Read it with get_file_contents.", quote(e.path), kindOf(e.Mode))
 }
 
 // kindOf returns the word for the kind of an entry.

@@ -2,8 +2,10 @@ package tools_test
 
 import (
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,21 +31,20 @@ func git(t *testing.T, repository string, arguments ...string) string {
 	return string(out)
 }
 
-// pages calls a tool until there is no next page, and gives the items of all.
+// pages calls a tool until there is no next page, and returns the items of all.
 func (s *site) pages(name, list string, arguments args) []any {
 	s.t.Helper()
 	var items []any
-	arguments["page"] = 1
 	for {
 		r := s.call(name, arguments)
 		if r.failed {
 			s.t.Fatalf("%s %v: %s", name, arguments, r.text)
 		}
 		items = append(items, r.data[list].([]any)...)
-		if r.data["nextPage"] == nil {
+		if r.next() == "" {
 			return items
 		}
-		arguments["page"] = r.data["nextPage"]
+		arguments["cursor"] = r.next()
 	}
 }
 
@@ -183,6 +184,108 @@ func TestFoundFilesAreThoseOfGit(t *testing.T) {
 	if matches < 500 {
 		t.Errorf("only %d matches were compared", matches)
 	}
+}
+
+// All words of a query are in the path, in any order.
+func TestWordsOfAQueryAreInTheirPaths(t *testing.T) {
+	s := open(t, samples)
+	matches := 0
+	for _, c := range []struct {
+		repository string
+		words      []string
+		more       args
+	}{
+		{"large-tree", []string{"txt", "package-02"}, nil}, {"large-tree", []string{"file-01", "PACKAGE-1", "txt"}, nil},
+		{"hello", []string{"js", "test"}, nil}, {"hello", []string{"md", "docs"}, nil},
+		{"names", []string{"txt", "e"}, args{"case_sensitive": true}}, {"hello", []string{"test", "nothing"}, nil},
+	} {
+		count := make(map[string]int)
+		for _, word := range c.words {
+			magic := ":(icase)"
+			if c.more != nil {
+				magic = ""
+			}
+			for path := range strings.SplitSeq(gitFiles(t, c.repository, magic+"*"+word+"*"), "\x00") {
+				count[path]++
+			}
+		}
+		arguments := args{"repo": c.repository, "query": strings.Join(c.words, " ")}
+		maps.Copy(arguments, c.more)
+		found := 0
+		for _, item := range s.pages("find_files", "files", arguments) {
+			path, err := unquoted(t, item.(string))
+			if err != nil || count[path] != len(c.words) {
+				t.Errorf("%q: git does not find %s", c.words, path)
+			}
+			found++
+		}
+		for path, words := range count {
+			if words == len(c.words) && path != "" {
+				found--
+			}
+		}
+		if matches += len(count); found != 0 {
+			t.Errorf("%q: %d paths more than git", c.words, found)
+		}
+	}
+	if matches < 300 {
+		t.Errorf("only %d paths were compared", matches)
+	}
+	r := s.call("find_files", args{"repo": "hello", "query": "js greeting"})
+	if files := strs(r.data["files"]); len(files) != 2 || files[0] != "src/greeting.js" {
+		t.Errorf("the shortest name that has both does not come first: %s", r.text)
+	}
+}
+
+// Parts of a tree are those of git: some levels, folders alone, names alone.
+func TestPartsOfTreesAreThoseOfGit(t *testing.T) {
+	s := open(t, samples)
+	lists, entries := 0, 0
+	for _, repository := range sampled {
+		var all []string // of git: "TYPE PATH"
+		for row := range strings.SplitSeq(strings.TrimSuffix(git(t, repository, "ls-tree", "-r", "-t", "-z", "HEAD"),
+			"\x00"), "\x00") {
+			facts, path, _ := strings.Cut(row, "\t")
+			all = append(all, strings.Fields(facts)[1]+" "+path)
+		}
+		for depth := range 5 {
+			for _, folders := range []bool{false, true} {
+				var want []string
+				for _, e := range all {
+					kind, path, _ := strings.Cut(e, " ")
+					if folders && kind != "tree" || depth > 0 && strings.Count(path, "/") >= depth {
+						continue
+					}
+					if kind == "tree" {
+						path += "/"
+					}
+					want = append(want, path)
+				}
+				arguments := args{"repo": repository, "names": true, "folders": folders, "recursive": depth == 0,
+					"perPage": 500}
+				if depth > 0 {
+					arguments["depth"] = depth
+				}
+				var got []string
+				for _, item := range s.pages("get_repository_tree", "tree", arguments) {
+					e := item.(map[string]any)
+					path, err := unquoted(t, e["path"].(string))
+					if err != nil || len(e) != 1 {
+						t.Errorf("%s: %v, %v", repository, e, err)
+					}
+					got = append(got, path)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s, depth %d, folders %t: %d entries, want %d", repository, depth, folders, len(got), len(want))
+				}
+				lists, entries = lists+1, entries+len(want)
+			}
+		}
+	}
+	if lists < 100 || entries < 2000 {
+		t.Errorf("only %d lists of %d entries were compared", lists, entries)
+	}
+	t.Logf("%d lists, %d entries", lists, entries)
 }
 
 // gitFiles asks git for the files that a pathspec selects. An index is made for

@@ -242,15 +242,15 @@ func TestStatsAreThoseOfGit(t *testing.T) {
 			continue
 		}
 		var got, want []string
-		for page := 1; ; page++ {
-			r := s.call("get_commit", args{"repo": "history", "sha": id, "perPage": 3, "page": page})
+		for cursor := ""; ; {
+			r := s.call("get_commit", args{"repo": "history", "sha": id, "perPage": 3, "cursor": cursor})
 			for line := range strings.Lines(r.text) {
 				if letter := line[0]; strings.IndexByte("ADMRCT", letter) >= 0 &&
 					(strings.Contains(line, " +") || strings.Contains(line, " binary ")) {
 					got = append(got, strings.TrimSuffix(line, "\n"))
 				}
 			}
-			if !strings.Contains(r.text, "Go on with page=") {
+			if cursor = r.next(); cursor == "" {
 				break
 			}
 		}
@@ -355,7 +355,7 @@ func TestLongChangesGoOn(t *testing.T) {
 	}
 	r := s.call("get_commit", args{"repo": "one", "detail": "full_patch"})
 	if !strings.Contains(r.text, "Truncated after line ") || len(r.links) != 0 ||
-		!strings.Contains(r.text, "All files that differ") || len(r.content) > maxResult {
+		!strings.Contains(r.text, "The whole patch is repo://one/compare/"+first+"..") || len(r.content) > maxResult {
 		t.Errorf("%d bytes, %s", len(r.content), r.text)
 	}
 	r = s.call("compare_commits", args{"repo": "one", "base": first, "head": "main", "paths": []string{"b"},

@@ -169,46 +169,6 @@ func TestCommandsAreQuoted(t *testing.T) {
 	}
 }
 
-func TestPagesAreCutForTheirSizeAndGoOn(t *testing.T) {
-	root := t.TempDir()
-	repo := gittest.At(t, filepath.Join(root, "long.git"))
-	var files []gittest.File
-	for i := range 90 {
-		files = append(files, gittest.Regular(fmt.Sprintf("%03d%s", i, strings.Repeat("é", 400)), ""))
-	}
-	repo.Commit("main", files...)
-	s := open(t, root)
-	var seen []string
-	arguments := args{"repo": "long", "glob": "*", "order": "path", "page": 1, "perPage": 100}
-	calls := 0
-	for ; calls < 20; calls++ {
-		r := s.call("find_files", arguments)
-		if len(r.text) > 40<<10 {
-			t.Errorf("a result of %d bytes", len(r.text))
-		}
-		for _, name := range strs(r.data["files"]) {
-			if !slices.Contains(seen, name) {
-				seen = append(seen, name)
-			}
-		}
-		_, hint, cut := strings.Cut(r.text, "the page was cut for its size. Go on with perPage=")
-		var perPage, page int
-		if cut {
-			if _, err := fmt.Sscanf(hint, "%d and page=%d.", &perPage, &page); err != nil {
-				t.Fatal(err)
-			}
-			arguments["perPage"], arguments["page"] = perPage, page
-		} else if next := r.data["nextPage"]; next != nil {
-			arguments["page"] = next
-		} else {
-			break
-		}
-	}
-	if len(seen) != 90 || calls < 2 || !slices.IsSorted(seen) {
-		t.Errorf("%d names in %d calls", len(seen), calls)
-	}
-}
-
 // A file that is a pointer of git-lfs is called one, and it is said whether the
 // object is here.
 func TestPointersOfLFS(t *testing.T) {
@@ -453,6 +413,10 @@ func TestNoResultIsTooLarge(t *testing.T) {
 		{"search_code", args{"query": "needle", "perPage": 500, "context_lines": 9}},
 		{"get_file_blame", args{"path": path}},
 		{"get_file_blame", args{"path": "line"}},
+		{"get_repository_tree", args{"recursive": true, "names": true, "perPage": 500}},
+		{"get_file_contents", args{"files": []any{path, "latin1", "line", binary, path, args{"path": path, "lines": "2-"}}}},
+		{"list_commits", args{"authors": true}},
+		{"list_commits", args{"path": "latin1", "lines": "1-9"}},
 		{"get_archive_link", args{"paths": []string{":(literal)" + folder[:5*251-1]}}},
 	} {
 		c.arguments["repo"] = "one"

@@ -5,14 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
+	"github.com/repomcp/repomcp/internal/tools/dates"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
@@ -20,9 +25,9 @@ import (
 // place names a repository.
 type place struct{ repo, owner string }
 
-func (a *place) define(p *parameters) {
-	p.text(&a.repo, "repo", "Full name, from search_repositories.").required = true
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hidden = true
+func (a *place) define(p *arguments.List) {
+	p.Text(&a.repo, "repo", "Full name.").Required = true
+	p.Text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").Hidden = true
 }
 
 // names returns the possible names, likeliest first. Some agents pass an owner beside a full name,
@@ -47,17 +52,17 @@ func (a place) names() []string {
 // looseNames returns the possible names for the name of a repository elsewhere: an address, or a
 // name with an owner that is unknown here.
 func (a place) looseNames() []string {
-	path := strings.Trim(unquoteName(a.repo), "/ ")
-	if _, after, ok := strings.Cut(path, "://"); ok {
-		path = after
-	} else if _, after, ok := strings.Cut(path, "@"); ok { // git@example.com:owner/name.git
-		path = strings.Replace(after, ":", "/", 1)
+	name := strings.Trim(unquoteName(a.repo), "/ ")
+	if _, after, ok := strings.Cut(name, "://"); ok {
+		name = after
+	} else if _, after, ok := strings.Cut(name, "@"); ok { // git@example.com:owner/name.git
+		name = strings.Replace(after, ":", "/", 1)
 	}
-	path, _, _ = strings.Cut(path, "?")
+	name, _, _ = strings.Cut(name, "?")
 	if owner := strings.Trim(unquoteName(a.owner), "/ "); owner != "" {
-		path = owner + "/" + path
+		name = owner + "/" + name
 	}
-	parts := strings.Split(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
+	parts := strings.Split(strings.TrimSuffix(strings.Trim(name, "/"), ".git"), "/")
 	if len(parts) > maxNameParts || slices.ContainsFunc(parts, func(part string) bool {
 		return strings.Trim(part, ".") == ""
 	}) {
@@ -82,7 +87,11 @@ func (s *service) find(ctx context.Context, r *result, a place) (*repos.Reposito
 			return repository, err
 		}
 	}
-	for _, name := range a.looseNames() {
+	others := a.looseNames()
+	if same := spelling.SamePaths(names[0], view.Names()); len(same) == 1 {
+		others = append(others, same[0])
+	}
+	for _, name := range others {
 		if repository, err := view.Known(name); err == nil {
 			r.note("There is no repository %s; this is of %s.", quote(clip(names[0])), quote(name))
 			return repository, nil
@@ -118,6 +127,7 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 	if err != nil {
 		return nil, err
 	}
+	resources.AccountOf(ctx).Open(repository.Name())
 	snapshot, err := repository.Snapshot()
 	if errors.Is(err, git.ErrNotFound) {
 		err = noRepository(s.Catalogue.For(ctx), repository.Name())
@@ -126,7 +136,8 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	stale := !a.isPinned() && s.Resources.Freshen(ctx, repository)
+	r.pinned = a.isPinned()
+	stale := !r.pinned && s.Resources.Freshen(ctx, repository)
 	err = run(&visit{s, r, repository, snapshot})
 	if stale {
 		r.meta = resources.StaleMeta(repository)
@@ -156,10 +167,10 @@ type revision struct {
 	ref, sha string
 }
 
-func (a *revision) define(p *parameters) {
+func (a *revision) define(p *arguments.List) {
 	a.place.define(p)
-	p.text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
+	p.Text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
+	p.Text(&a.sha, "sha", "Commit id, which is taken instead of ref.").Hidden = true
 }
 
 // isPinned implements target for tools that read one commit.
@@ -210,6 +221,9 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		f.Commit, err = v.snapshot.Resolve(ctx, "HEAD")
 		return f, err
 	}
+	if branch, date, ok := cutDate(f.ref); ok {
+		return v.commitAt(ctx, a, branch, date)
+	}
 	commit, err := v.snapshot.Resolve(ctx, f.ref)
 	if err == nil {
 		f.Commit, f.resolved = commit, f.ref
@@ -222,7 +236,12 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	if slices.Contains(commonDefaultBranches, f.ref) {
 		return v.useDefaultBranch(ctx, f)
 	}
-	err = v.noRevision(f.ref)
+	name, steps := cutSteps(f.ref)
+	same := v.sameRefs(name, branchesAndTags)
+	if len(same) == 1 {
+		return v.useSame(ctx, f, same[0], steps)
+	}
+	err = v.noRevision(f.ref, same)
 	if v.Resources.Freshen(ctx, v.repository) { // the commit may arrive
 		err = say("%s %s", err, refreshed)
 	}
@@ -233,14 +252,16 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 const refreshed = "The mirror is older than it should be, and is being refreshed: try again in a minute."
 
 // noRevision returns the error for a branch, tag or commit that does not exist, with similar names.
-func (v *visit) noRevision(ref string) error {
+// same are names that say the same, if there are several.
+func (v *visit) noRevision(ref string, same []string) error {
 	short := ref
 	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
 		short = strings.TrimPrefix(short, prefix)
 	}
-	hint := didYouMean(v.similar(short, func(refs []git.Ref) []git.Ref {
-		return slices.Concat(branches(refs), tags(refs))
-	}))
+	if len(same) == 0 {
+		same = v.similar(short, branchesAndTags)
+	}
+	hint := didYouMean(same[:min(len(same), maxSuggested)])
 	if hint == "" && commitDigits.MatchString(ref) {
 		hint = " Only commits that a branch or tag leads to are served."
 	}
@@ -257,12 +278,96 @@ var commitDigits = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
 
 // similar returns the refs, among those that choose returns, that a wrong name may mean.
 func (v *visit) similar(name string, choose func([]git.Ref) []git.Ref) []string {
-	var known []string
-	refs, _ := v.snapshot.Refs() // on errors nothing is suggested
+	return spelling.Closest(clip(name), v.shortNames(choose), maxSuggested)
+}
+
+// shortNames returns the names of refs; on errors there are none, and nothing is suggested.
+func (v *visit) shortNames(choose func([]git.Ref) []git.Ref) (names []string) {
+	refs, _ := v.snapshot.Refs()
 	for _, ref := range choose(refs) {
-		known = append(known, shortName(ref))
+		names = append(names, shortName(ref))
 	}
-	return spelling.Closest(clip(name), known, maxSuggested)
+	return names
+}
+
+// useSame resolves a revision by another name of its branch or tag.
+func (v *visit) useSame(ctx context.Context, f found, name, steps string) (found, error) {
+	commit, err := v.snapshot.Resolve(ctx, name+steps)
+	if err != nil {
+		return found{}, err
+	}
+	v.note("There is no branch, tag or commit %s; this is of %s.", quote(clip(f.ref)), quote(clip(name+steps)))
+	f.Commit, f.ref, f.resolved = commit, name+steps, name+steps
+	return f, nil
+}
+
+// sameRefs returns the names of branches and tags that say the same as a name that does not exist,
+// which may begin with the name of a clone's remote.
+func (v *visit) sameRefs(name string, choose func([]git.Ref) []git.Ref) []string {
+	short := strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "remotes/")
+	for _, remote := range []string{"origin/", "upstream/"} {
+		if branch, ok := strings.CutPrefix(short, remote); ok {
+			name = branch
+		}
+	}
+	if strings.HasPrefix(name, "refs/") {
+		return nil
+	}
+	return spelling.Same(name, path.Base(v.name()), v.shortNames(choose))
+}
+
+// dated matches a branch with a time, as in main@{2026-01-31}. A number or a name in the braces asks
+// for what only a clone has.
+var dated = regexp.MustCompile(`^([^@]*)@\{([^{}]*[^0-9{}][^{}]*)\}$`)
+
+// cutDate divides a branch from a time, if there is one.
+func cutDate(ref string) (branch string, date dates.Period, ok bool) {
+	parts := dated.FindStringSubmatch(ref)
+	if parts == nil {
+		return "", date, false
+	}
+	date, ok = dates.Parse(parts[2], time.Now())
+	return cmp.Or(parts[1], "HEAD"), date, ok
+}
+
+// commitAt finds the newest commit of a branch that was committed until a time. git asks the reflog
+// of a clone instead, which mirrors do not have: only first parents are followed, because these are
+// most likely the commits that the branch once was at.
+func (v *visit) commitAt(ctx context.Context, of revision, branch string, date dates.Period) (found, error) {
+	requested := of.commitName()
+	of.ref, of.sha = branch, ""
+	f, err := v.commit(ctx, of)
+	if err != nil {
+		return f, err
+	}
+	page, err := history.Log(ctx, v.snapshot, v.Facts, history.LogOptions{
+		Start: f.ID, FirstParent: true, Until: date.Last, Limit: 1, MaxLooked: maxDatedCommits,
+	})
+	if err != nil {
+		return f, err
+	}
+	if len(page.Commits) == 0 {
+		return f, say("%s has no commit until %s, following first parents.", quote(clip(branch)),
+			date.Last.Format(time.RFC3339))
+	}
+	id := page.Commits[0].ID
+	v.note("%s is the newest commit of the first-parent history of %s until %s.", quote(clip(requested)),
+		quote(clip(branch)), date.Last.Format(time.RFC3339))
+	f.Commit, err = v.snapshot.Resolve(ctx, id.String())
+	f.ref, f.resolved = requested, id.String()
+	return f, err
+}
+
+// maxDatedCommits bounds the commits that a revision with a time passes: all of the largest
+// histories' first parents.
+const maxDatedCommits = 1_000_000
+
+// cutSteps divides a revision into a name and the steps from there, such as ~3 and ^{commit}.
+func cutSteps(ref string) (name, steps string) {
+	if at := strings.IndexAny(ref, "~^"); at >= 0 {
+		return ref[:at], ref[at:]
+	}
+	return ref, ""
 }
 
 func (v *visit) useDefaultBranch(ctx context.Context, f found) (found, error) {

@@ -95,10 +95,10 @@ func TestComparisonsListTheirCommits(t *testing.T) {
 		t.Errorf("the list of commits does not say that it is cut: %s", r.content)
 	}
 	paged := s.call("compare_commits", args{"repo": "one", "base": "base", "perPage": 1})
-	if !strings.HasSuffix(paged.content, "\nM +1 -1 a\n[Cut here. Go on with page=2]\n") {
+	if !strings.Contains(paged.content, "\nM +1 -1 a\n[Cut here. Go on with cursor=") {
 		t.Errorf("the list of files does not say that it is cut: %s", paged.content)
 	}
-	paged = s.call("compare_commits", args{"repo": "one", "base": "base", "perPage": 1, "page": 2})
+	paged = s.call("compare_commits", args{"repo": "one", "base": "base", "perPage": 1, "cursor": paged.next()})
 	if paged.content != "A +1 -0 b\n" {
 		t.Errorf("%s", paged.content)
 	}

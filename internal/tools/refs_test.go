@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -250,5 +251,59 @@ func TestTagsAreShown(t *testing.T) {
 	if r := s.call("get_tag", args{"repo": "one", "tag": "none"}); !r.failed ||
 		!strings.Contains(r.text, "There is no tag none in one. Find tags with list_tags") {
 		t.Errorf("%s", r.text)
+	}
+}
+
+// A list of tags with contains begins with the oldest tag, and the oldest that is no pre-release.
+func TestTheFirstReleaseIsThatOfGit(t *testing.T) {
+	gittest.Long(t)
+	compared := 0
+	for seed := range uint64(gittest.Volume(4, 100)) {
+		s, repo := manyRefs(t, seed)
+		for _, commit := range strings.Fields(repo.Git("rev-list", "--all")) {
+			tags := repo.Git("-c", "versionsort.suffix=-", "tag", "--contains="+commit, "--sort=version:refname",
+				"--sort=creatordate", "--format=%(refname:strip=2) %(creatordate:unix)")
+			var first, release string
+			dated := true // a tag without a date counts as old as its commit
+			for row := range strings.Lines(tags) {
+				name, date, _ := strings.Cut(strings.TrimSuffix(row, "\n"), " ")
+				dated = dated && date != ""
+				if first == "" {
+					first = name
+				}
+				if release == "" && !strings.Contains(name, "-rc") && !strings.HasSuffix(name, "a") {
+					release = name
+				}
+			}
+			if first == "" || !dated {
+				continue
+			}
+			for _, sort := range []string{"date", "name", "version"} {
+				r := s.call("list_tags", args{"repo": "one", "contains": commit, "sort": sort, "perPage": 2})
+				want := fmt.Sprintf("first release: %s, first tag: %s\n\n", cmp.Or(release, "none"), first)
+				got, _ := r.data["firstRelease"].(string)
+				if !strings.HasPrefix(r.content, want) || r.data["firstTag"] != first || got != release {
+					t.Errorf("seed %d, %s by %s: %s\nwant %s of %s", seed, commit, sort, r.content, want, tags)
+				}
+				compared++
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("only %d lists were compared", compared)
+	}
+	t.Logf("%d lists", compared)
+}
+
+// Early versions of git made tags without a tagger and a date.
+func TestATagWithoutADateIsAsOldAsItsCommit(t *testing.T) {
+	s, repo := single(t)
+	id := repo.Commit("main", gittest.Regular("a", "1"))
+	repo.Git("tag", "v1", id)
+	later := repo.Commit("main", gittest.Regular("a", "2"))
+	repo.SetRef("refs/tags/v2", repo.Store("tag", "object "+later+"\ntype commit\ntag v2\n\nRelease\n"))
+	r := s.call("list_tags", args{"repo": "one", "contains": id})
+	if want := "first release: v1, first tag: v1\n\n"; !strings.HasPrefix(r.content, want) {
+		t.Errorf("%s\nwant %s", r.content, want)
 	}
 }

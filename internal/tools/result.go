@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,7 +11,10 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 const (
@@ -39,6 +44,7 @@ type result struct {
 	files   []mcp.Content  // links, and blocks whose bytes follow the result
 	stopped bool           // the tree is too large to be walked
 	meta    map[string]any // of the result
+	pinned  bool           // the arguments name the commit by its id
 }
 
 // noted is data with a field for notes.
@@ -52,7 +58,9 @@ type remarks struct {
 func (r *remarks) setNotes(notes []string) { r.Notes = notes }
 
 func (r *result) note(format string, arguments ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
+	if note := fmt.Sprintf(format, arguments...); !slices.Contains(r.notes, note) {
+		r.notes = append(r.notes, note)
+	}
 }
 
 // noteDownload notes in the text where there is more, and how to download it. It adds no link:
@@ -90,6 +98,9 @@ func (r *result) render() *mcp.CallToolResult {
 	if r.data != nil {
 		out.StructuredContent, out.Meta = r.data, ofRepository()
 	}
+	if r.pinned && len(r.files) == 0 { // bytes beside the text would have to be read for it
+		r.meta = resources.MergeMeta(r.meta, validatorOf(out))
+	}
 	if r.meta != nil && out.Meta == nil {
 		out.Meta = mcp.NewMetaFromMap(r.meta)
 	} else if r.meta != nil {
@@ -97,6 +108,20 @@ func (r *result) render() *mcp.CallToolResult {
 	}
 	return out
 }
+
+// validatorOf returns the member of _meta with a digest of what a result shows. The arguments alone
+// would not do: people are shown by the .mailmap of HEAD, and a later release may show more.
+func validatorOf(shown *mcp.CallToolResult) map[string]any {
+	text, err := json.Marshal([]any{shown.Content, shown.StructuredContent})
+	if err != nil {
+		return nil // the reply fails for the same reason
+	}
+	sum := sha256.Sum256(text)
+	return resources.ValidatorMeta(hex.EncodeToString(sum[:validatorBytes]))
+}
+
+// validatorBytes are enough of a digest to tell results apart.
+const validatorBytes = 16
 
 func ofRepository() *mcp.Meta { return mcp.NewMetaFromMap(map[string]any{metaOrigin: originOfRepo}) }
 
@@ -196,3 +221,36 @@ func plural(count int, thing string) string {
 		return fmt.Sprintf("%d %ss", count, thing)
 	}
 }
+
+// maxLineBytes bounds the shown part of a subject or of a person's name: more than people write in one line.
+const maxLineBytes = 1000
+
+// quote makes a name safe to show in a line; see [quoting.Name].
+func quote(name string) string { return quoting.Name(name) }
+
+// unquote undoes [quote]. A name without a leading double quote is returned unchanged; a quoted
+// name that quote did not make is refused.
+func unquote(s string) (name string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		return s, true
+	}
+	content, rest, ok := quoting.Cut([]byte(s))
+	return string(content), ok && len(rest) == 0 && len(content) > 0
+}
+
+// line makes a string that is not a name, such as a subject, safe to show in a line. Tabs become
+// spaces.
+func line(text string) string { return untabbed(clean(text)) }
+
+func untabbed(text string) string { return strings.ReplaceAll(text, "\t", " ") }
+
+// clean makes such a string safe to show as data, and keeps its tabs. It is irreversible:
+// everything else that quote escapes becomes U+FFFD.
+func clean(text string) string {
+	if len(text) > maxLineBytes {
+		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
+	}
+	return quoting.Clean(text)
+}
+
+func clip(argument string) string { return spelling.Clip(argument) }

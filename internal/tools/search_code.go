@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 )
 
 const (
@@ -20,8 +19,6 @@ const (
 	maxFound          = 500
 	// foundBytes bounds names and texts, which are shown twice; numbers and braces are extra.
 	foundBytes = maxListedBytes * 3 / 8
-	// maxShownProblems bounds the repositories or files that are named as not searched.
-	maxShownProblems = 3
 	// manyScanned is how many files take notably longer to read than to look up in the index.
 	manyScanned = 1000
 	// cursorsShown is how often a result contains the cursor, which can be long.
@@ -65,58 +62,24 @@ type codeArguments struct {
 	context, perPage                                     int
 }
 
-func (a *codeArguments) define(p *parameters) {
+func (a *codeArguments) define(p *arguments.List) {
 	a.syntax, a.letters, a.sort = syntaxWords, caseSmart, sortRank
-	p.text(&a.query, "query",
-		`A question, or symbol:parseURL, "func main" language:go, a OR b -path:test.`).required = true
-	p.text(&a.repo, "repo", "All if omitted; several by repo:team/* in the query.")
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
-		"repositories below it.").hidden = true
-	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
-	p.text(&a.path, "path", "Part, beginning (/src) or glob (src/**/*.go).")
-	p.choice(&a.syntax, "syntax", `words: "quoted" ones must occur; text: as it is, no qualifiers; regexp: RE2.`,
+	p.Text(&a.query, "query",
+		`A question, or symbol:parseURL, "func main" language:go, a OR b -path:test.`).Required = true
+	p.Text(&a.repo, "repo", "All if omitted; several by repo:team/* in the query.")
+	p.Text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
+		"repositories below it.").Hidden = true
+	p.Text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
+	p.Text(&a.sha, "sha", "Commit id, which is taken instead of ref.").Hidden = true
+	p.Text(&a.path, "path", "Part, beginning (/src) or glob (src/**/*.go).")
+	p.Choice(&a.syntax, "syntax", `words: "quoted" ones must occur; text: as it is, no qualifiers; regexp: RE2.`,
 		syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.sort, "sort", "rank: best files first; path: all lines of files with all words.", sortRank, sortPath)
-	p.choice(&a.letters, "case", "smart: sensitive if the query has upper case.", caseSmart, "sensitive",
+	p.Choice(&a.sort, "sort", "rank: best files first; path: all lines of files with all words.", sortRank, sortPath)
+	p.Choice(&a.letters, "case", "smart: sensitive if the query has upper case.", caseSmart, "sensitive",
 		"insensitive")
-	p.number(&a.context, "context_lines", "Lines around each match.", 0, search.MaxContext)
-	p.number(&a.perPage, "perPage", "Files (10); with sort=path lines (50).", 1, maxFound)
-	p.text(&a.cursor, "cursor", cursorDescription)
-}
-
-// codeResults is the data of search_code.
-type codeResults struct {
-	Files      []codeFile `json:"files" jsonschema:"Files with lines that were found, the best first, or by repository and path"`
-	Counts     codeCounts `json:"counts"`
-	NextCursor string     `json:"nextCursor,omitempty" jsonschema:"Argument cursor to go on with; absent when all was searched"`
-	remarks
-}
-
-type codeFile struct {
-	Repository string     `json:"repository"`
-	SHA        string     `json:"sha" jsonschema:"Commit"`
-	Path       string     `json:"path"`
-	Lines      []codeLine `json:"lines"`
-	More       int        `json:"more,omitempty" jsonschema:"Lines that were found and are left out"`
-}
-
-type codeLine struct {
-	Line       int    `json:"line" jsonschema:"Number, from 1"`
-	Column     int    `json:"column,omitempty" jsonschema:"First byte that was found, from 1; absent in lines of context"`
-	Text       string `json:"text"`
-	Definition bool   `json:"definition,omitempty" jsonschema:"The line defines what was searched for"`
-}
-
-type codeCounts struct {
-	Lines        int `json:"lines" jsonschema:"Lines found in this result"`
-	Ranked       int `json:"ranked,omitempty" jsonschema:"Files that were found and ranked"`
-	Repositories int `json:"repositories" jsonschema:"Repositories whose search began"`
-	Files        int `json:"files" jsonschema:"Files searched"`
-	Binary       int `json:"binary" jsonschema:"Files skipped because they are not text"`
-	Large        int `json:"large" jsonschema:"Files skipped because they are too large"`
-	Damaged      int `json:"damaged" jsonschema:"Files that could not be read"`
-	Broken       int `json:"broken" jsonschema:"Repositories that could not be searched, or not to their end"`
+	p.Number(&a.context, "context_lines", "Lines around each match.", 0, search.MaxContext)
+	p.Number(&a.perPage, "perPage", "Files (10); with sort=path lines (50).", 1, maxFound)
+	p.Text(&a.cursor, "cursor", "")
 }
 
 func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, error) {
@@ -157,6 +120,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	if err != nil {
 		return nil, err
 	}
+	resources.AccountOf(ctx).Read(found.reads())
 	found.show(r, request)
 	if request.Before < a.context {
 		r.note("There is room for %s of context only.", plural(request.Before, "line"))
@@ -168,15 +132,6 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		}
 	}
 	return r, nil
-}
-
-// show puts what was found into the result.
-func (f searchResult) show(r *result, request search.Request) {
-	r.content, r.data = f.text(), f.data()
-	f.note(r, request)
-	if f.cutsLines() {
-		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
-	}
 }
 
 // parse parses the query by its syntax, and adds the selections of other arguments.
@@ -205,12 +160,6 @@ func (a codeArguments) parse() (query search.Query, err error) {
 		query.Repositories.Any = []string{literal(strings.Trim(unquoteName(a.owner), "/")) + "/*"}
 	}
 	return query, nil
-}
-
-// searchResult renders a search result.
-type searchResult struct {
-	*search.Result
-	isRanked bool
 }
 
 // searchToFit searches with smaller limits until the result is small enough, so that the cursor is
@@ -245,190 +194,6 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 			request.Limits.Lines = min(max(found.Lines*maxListedBytes/size, 1), found.Lines-1)
 		}
 	}
-}
-
-func (f searchResult) data() *codeResults {
-	d := &codeResults{Files: make([]codeFile, len(f.Files)), NextCursor: f.Cursor}
-	c := f.Counts
-	d.Counts = codeCounts{
-		Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large,
-		Damaged: c.Damaged, Broken: c.Broken, Ranked: f.Ranked,
-	}
-	for i, file := range f.Files {
-		shown := codeFile{
-			Repository: quote(file.Repository), SHA: file.Commit.String(), Path: quote(file.Path),
-			Lines: make([]codeLine, len(file.Lines)), More: file.More,
-		}
-		for j := range file.Lines {
-			l := &file.Lines[j]
-			shown.Lines[j] = codeLine{l.Number, l.Column, lineText(l), l.Definition}
-		}
-		d.Files[i] = shown
-	}
-	return d
-}
-
-// lineText returns a line with marks at its cuts.
-func lineText(l *search.Line) string {
-	text := l.Text
-	if l.Before > 0 {
-		text = "…" + text
-	}
-	if l.After > 0 {
-		text += "…"
-	}
-	return text
-}
-
-// text shows lines as git grep does, grouped by commit: colons mark matching lines, hyphens mark
-// context. Lines of ranked files stand below the path, and equals signs mark definitions.
-func (f searchResult) text() string {
-	var b strings.Builder
-	at := ""
-	for _, file := range f.Files {
-		if above := quote(file.Repository) + " at " + file.Commit.String() + ":"; above != at {
-			at = above
-			b.WriteString(above + "\n")
-		}
-		path, before := quote(file.Path), 0
-		match, context := path+":", path+"-"
-		if f.isRanked {
-			b.WriteString(path + "\n")
-			match, context = "  ", "  "
-		}
-		inContext := slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() })
-		for i := range file.Lines {
-			l := &file.Lines[i]
-			if before > 0 && l.Number > before+1 && inContext {
-				b.WriteString("--\n")
-			}
-			before = l.Number
-			switch {
-			case l.Definition:
-				fmt.Fprintf(&b, "%s%d:%d= %s\n", match, l.Number, l.Column, lineText(l))
-			case l.Matches():
-				fmt.Fprintf(&b, "%s%d:%d: %s\n", match, l.Number, l.Column, lineText(l))
-			default:
-				fmt.Fprintf(&b, "%s%d- %s\n", context, l.Number, lineText(l))
-			}
-		}
-		if file.More > 0 {
-			fmt.Fprintf(&b, "  %s more\n", plural(file.More, "line"))
-		}
-	}
-	return b.String()
-}
-
-// commits returns the first commits with matches, each represented by one of its files. Files are
-// sorted by repository.
-func (f searchResult) commits() []search.File {
-	first := slices.CompactFunc(slices.Clone(f.Files),
-		func(a, b search.File) bool { return a.Repository == b.Repository })
-	return first[:min(len(first), maxPointedCommits)]
-}
-
-// note adds notes on what was searched, what was not, and how to continue.
-func (f searchResult) note(r *result, request search.Request) {
-	c := f.Counts
-	if f.isRanked {
-		r.note("%s of %d found; %s of %s searched.", plural(len(f.Files), "file"), f.Ranked, plural(c.Files, "file"),
-			plural(c.Repositories, "repository"))
-		f.noteRanking(r, request)
-	} else {
-		r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
-			plural(c.Repositories, "repository"))
-	}
-	if f.Scanned && c.Files >= manyScanned {
-		r.note("Every file was read: no three characters in a row are in all matches.")
-	}
-	if c.NoPattern > 0 {
-		r.note("No patterns for definitions in: %s with the name.", plural(c.NoPattern, "file"))
-	}
-	for _, skipped := range []struct {
-		count int
-		why   string
-	}{{c.Binary, "not text"}, {c.Large, "too large"}, {c.Damaged, "damaged"}} {
-		if skipped.count > 0 {
-			r.note("Not searched: %s (%s).", plural(skipped.count, "file"), skipped.why)
-		}
-	}
-	for i, p := range f.Problems {
-		if i == maxShownProblems {
-			r.note("There were more problems.")
-			break
-		}
-		why, _ := words(p.Err)
-		r.note("%s %s: %s", quote(p.Repository), quote(clip("/"+p.Path)), why)
-	}
-	if f.Cursor != "" {
-		r.next = "cursor=" + f.Cursor
-		why := "There are more files"
-		if !f.isRanked {
-			why = "The search " + f.Explain(request.Limits)
-		}
-		r.note("%s. Go on with the same arguments and this cursor.", why)
-	} else if f.Lines == 0 && request.Cursor == "" {
-		r.note("%s", f.nothing(request.Query))
-	}
-}
-
-// qualified matches a string that looks like a qualifier with its value.
-var qualified = regexp.MustCompile(`^([a-z]+):[^:/]`)
-
-// nothing explains why no line was found, including failures to search.
-func (f searchResult) nothing(query search.Query) string {
-	switch c := f.Counts; {
-	case c.Damaged+c.Broken > 0:
-		return "Nothing fits in what could be searched."
-	case c.Repositories == 0:
-		return "No repository was searched: repo:, org: and user: fit no name, or those that they fit have no " +
-			"commits. org:x is repo:x/*. Find names with search_repositories."
-	}
-	if explained := unknownQualifier(query); explained != "" {
-		return "Nothing fits. " + explained
-	}
-	return "Nothing fits. Try fewer words, syntax=text, or find_files for names."
-}
-
-// unknownQualifier explains a word that looks like a qualifier, "" if there is none.
-func unknownQualifier(query search.Query) string {
-	texts := slices.Concat(query.Words...)
-	for _, term := range query.Terms {
-		if !term.Regexp {
-			texts = append(texts, term.Text)
-		}
-	}
-	for _, text := range texts {
-		if match := qualified.FindStringSubmatch(text); match != nil {
-			return match[1] + ": is no qualifier and was searched for as text. Branches and tags are chosen by ref, " +
-				"and commits found with list_commits."
-		}
-	}
-	return ""
-}
-
-// failure returns the error of a search that could search nothing, or nil.
-func (f searchResult) failure(request search.Request) error {
-	if c := f.Counts; c.Broken == 0 || c.Files+c.Binary+c.Large+c.Damaged > 0 || request.Cursor+f.Cursor != "" {
-		return nil
-	}
-	if len(f.Problems) == 1 {
-		return f.Problems[0].Err
-	}
-	var names []string
-	for _, p := range f.Problems[:min(len(f.Problems), maxShownProblems)] {
-		names = append(names, quote(p.Repository))
-	}
-	why, _ := words(f.Problems[0].Err)
-	return say("Nothing could be searched: %s cannot be, such as %s. %s", plural(f.Counts.Broken, "repository"),
-		strings.Join(names, ", "), why)
-}
-
-// cutsLines reports whether a line was cut.
-func (f searchResult) cutsLines() bool {
-	return slices.ContainsFunc(f.Files, func(file search.File) bool {
-		return slices.ContainsFunc(file.Lines, func(l search.Line) bool { return l.Before+l.After > 0 })
-	})
 }
 
 // rankedBytes bounds the texts and the data of ranked files, each. More files and lines of context than by default
@@ -484,22 +249,4 @@ func (f searchResult) leaveOutFile() {
 	}
 	f.Files = f.Files[:last]
 	f.Cursor, f.Stopped = f.CursorAfter(last), search.StopRanked
-}
-
-// noteRanking notes what is to be known of ranked files.
-func (f searchResult) noteRanking(r *result, request search.Request) {
-	if slices.ContainsFunc(f.Files, func(file search.File) bool {
-		return slices.ContainsFunc(file.Lines, func(l search.Line) bool { return l.Definition })
-	}) {
-		r.note("= marks definitions.")
-	}
-	if f.Within {
-		r.note("No file has these as words; these files have all of them within words.")
-	}
-	if text := unknownQualifier(request.Query); text != "" && f.Ranked > 0 && request.Cursor == "" {
-		r.note("%s", text)
-	}
-	if f.Cut != "" {
-		r.note("The search %s: other files are ranked apart, behind these.", f.ExplainCut(request.Limits))
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
@@ -17,8 +18,8 @@ type searchArguments struct {
 	paging
 }
 
-func (a *searchArguments) define(p *parameters) {
-	p.text(&a.query, "query", "Words in the name or description; all repositories if omitted.")
+func (a *searchArguments) define(p *arguments.List) {
+	p.Text(&a.query, "query", "Words in the name or description; all repositories if omitted.")
 	a.paging.define(p, 30, 100)
 }
 
@@ -39,15 +40,15 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 		r.note("No repository's name or description has all these words.%s Without query all repositories are listed.",
 			explainWords(a.query, s.Catalogue.For(ctx).Names()))
 	}
-	start, end, err := a.window(len(names))
+	shown, err := a.window(len(names), func(i int) string { return names[i] })
 	if err != nil {
 		return nil, err
 	}
 	data := &repositoryList{}
-	data.Repositories, data.pages = list(r, a.paging, len(names), nameItems(names[start:end]))
-	noteQuarantined(r, s.Catalogue.For(ctx), names[start:end])
+	data.Repositories, data.pages = list(r, shown, nameItems(names[shown.start:shown.end]))
+	noteQuarantined(r, s.Catalogue.For(ctx), names[shown.start:shown.end])
 	r.data = data
-	return r, s.pointAll(ctx, r, data.pages, len(data.Repositories), "All repositories are in %s.",
+	return r, s.pointAll(ctx, r, shown, len(data.Repositories), "All repositories are in %s.",
 		resources.Resource{Kind: resources.Catalogue})
 }
 

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -62,12 +61,9 @@ func TestAnUnknownToolIsTakenForTheOneThatIsMeant(t *testing.T) {
 // The errors for names of other tools' arguments suggest existing arguments.
 func TestAnUnknownArgumentIsTakenForTheOneThatIsMeant(t *testing.T) {
 	all := make(map[string]bool)
-	for _, tool := range New(Options{}) {
-		var schema struct{ Properties map[string]any }
-		if err := json.Unmarshal(tool.RawInputSchema, &schema); err != nil {
-			t.Fatal(err)
-		}
-		for name := range schema.Properties {
+	for _, d := range table {
+		declared, _ := d.bind()
+		for _, name := range declared.Names() {
 			all[name] = true
 		}
 	}

@@ -88,6 +88,13 @@ type reply struct {
 	failed  bool
 }
 
+// next is the cursor with which the text tells to go on; "" when there is no more.
+func (r reply) next() string {
+	_, cursor, _ := strings.Cut(r.content, "[Cut here. Go on with cursor=")
+	cursor, _, _ = strings.Cut(cursor, "]\n")
+	return cursor
+}
+
 // maxResult is how large a result may be: its texts, its data and its links
 // together.
 const maxResult = 32 << 10

@@ -54,6 +54,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
@@ -142,6 +143,18 @@ var memories = map[string]int64{
 	"get_commit":          6 << 20,
 	"compare_commits":     10 << 20,
 	"get_file_blame":      24 << 20,
+}
+
+// memoryOf returns the bound of a call. The arguments are not yet read.
+func memoryOf(tool string, given map[string]any) int64 {
+	memory := memories[tool]
+	if given["symbol"] != nil || given["outline"] != nil {
+		memory += definitions.MaxMemory
+	}
+	if tool == "list_commits" && (given["symbol"] != nil || given["lines"] != nil) {
+		memory += memories["get_file_blame"] // lines are followed through versions as there
+	}
+	return memory
 }
 
 // Tool is a tool's description for agents, and its handler.
@@ -239,4 +252,22 @@ func toolAbout(name string, offered []string) []string {
 		}
 	}
 	return nil
+}
+
+// synonyms maps folded argument names of other tools to names that may mean the same here.
+var synonyms = map[string]string{
+	"q": "query grep", "text": "query grep", "search": "query grep", "keyword": "query grep", "message": "grep",
+	"pattern": "glob query grep", "regex": "query grep", "regexp": "query grep",
+	"limit": "perPage", "count": "perPage", "max": "perPage", "maxresults": "perPage", "first": "perPage",
+	"pagesize": "perPage", "page": "cursor", "after": "cursor since", "before": "until", "nextcursor": "cursor",
+	"line": "start_line", "linerange": "lines", "viewrange": "lines", "range": "lines ref",
+	"from": "base since", "to": "head until",
+	"basehead": "base head", "startdate": "since", "enddate": "until",
+	"file": "path paths", "filename": "path paths", "filepath": "path paths", "dir": "path paths",
+	"directory": "path paths", "folder": "path paths", "path": "paths", "paths": "path",
+	"repository": "repo", "reponame": "repo", "project": "repo", "org": "owner", "user": "owner",
+	"name": "tag query repo", "branch": "ref head", "revision": "ref head", "rev": "ref head", "tag": "ref head",
+	"commit": "sha head", "commitsha": "sha head", "commitid": "sha head", "hash": "sha head",
+	"maxdepth": "depth", "levels": "depth", "diff": "detail", "includediff": "detail",
+	"patch": "detail", "ignorecase": "case case_sensitive",
 }

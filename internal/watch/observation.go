@@ -123,9 +123,9 @@ func (g *observation) basis(r resources.Resource) string {
 		return g.tips.State() + " " + g.repository.Description()
 	case resources.Signature: // a signature is a note
 		return g.tips.State()
-	case resources.Archive, resources.Checksum:
-		if r.Options.Base != "" {
-			return g.tip(r.Revision) + " " + g.tip(r.Options.Base)
+	case resources.Archive, resources.Checksum, resources.Compare:
+		if base := r.BaseRevision(); base != "" {
+			return g.tip(r.Revision) + " " + g.tip(base)
 		}
 	}
 	return g.tip(r.Revision)

@@ -70,6 +70,15 @@ func (r *Rules) Visible(ctx context.Context) func(name string) bool {
 	return r.Value().answerFor(access.PrincipalOf(ctx)).allows
 }
 
+// Rule returns the number, from 1, of the first current rule that makes a repository visible to a
+// principal; 0 if none does, or if there are no rules.
+func (r *Rules) Rule(p access.Principal, name string) int {
+	if r == nil {
+		return 0
+	}
+	return r.Value().ruleFor(p, name)
+}
+
 // Relevant returns a principal without the groups and scopes that no rule names, so that principals
 // with equal rights can share answers.
 func (r *Rules) Relevant(p access.Principal) access.Principal {

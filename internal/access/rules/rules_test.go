@@ -215,19 +215,23 @@ func TestARelevantPrincipalReadsTheSame(t *testing.T) {
 	}
 }
 
-// allowedPlainly is what the rules say, without anything that makes it quick.
-func allowedPlainly(list []rule, p access.Principal, name string) bool {
-	for _, r := range list {
+// rulePlainly is the number of the rule that allows a name, or 0, without anything that makes it quick.
+func rulePlainly(list []rule, p access.Principal, name string) int {
+	for i, r := range list {
 		if !r.fits(p) {
 			continue
 		}
 		for _, pattern := range r.repositories {
 			if wildmatch.Match(pattern, []byte(name), wildmatch.PathName) {
-				return true
+				return i + 1
 			}
 		}
 	}
-	return false
+	return 0
+}
+
+func allowedPlainly(list []rule, p access.Principal, name string) bool {
+	return rulePlainly(list, p, name) > 0
 }
 
 func TestAnswersAreThoseOfTheRules(t *testing.T) {
@@ -266,6 +270,9 @@ func TestAnswersAreThoseOfTheRules(t *testing.T) {
 				if got := table.answerFor(p).allows(name); got != want {
 					t.Fatalf("%s: %+v, %+v, %q: %v", state, list, p, name, got)
 				}
+			}
+			if got, want := table.ruleFor(p, name), rulePlainly(list, p, name); got != want {
+				t.Fatalf("%+v, %+v, %q: allowed by rule %d, want %d", list, p, name, got, want)
 			}
 			checked++
 			if want {

@@ -77,7 +77,7 @@ func (t *table) answerFor(p access.Principal) *answer {
 	if known, ok := t.answers.Get(key); ok {
 		return known
 	}
-	found := &answer{names: make(set), folders: make(set), globs: make(map[string][]string)}
+	found := newAnswer()
 	for i := range t.rules {
 		if t.rules[i].fits(p) {
 			found.add(t.rules[i].repositories)
@@ -95,6 +95,25 @@ type answer struct {
 	// globs are the other patterns by their first part, or by "" if that is a pattern itself: most
 	// rules are for one group each, so a name is matched against few patterns.
 	globs map[string][]string
+}
+
+func newAnswer() *answer {
+	return &answer{names: make(set), folders: make(set), globs: make(map[string][]string)}
+}
+
+// ruleFor returns the number of the first rule that allows a name, or 0. It asks one rule after the
+// other: answers do not remember where their patterns are from.
+func (t *table) ruleFor(p access.Principal, name string) int {
+	for i := range t.rules {
+		if !t.rules[i].fits(p) {
+			continue
+		}
+		own := newAnswer()
+		if own.add(t.rules[i].repositories); own.allows(name) {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // everything matches all names; below, after a folder, all names in it.

@@ -81,7 +81,7 @@ func (c *comparison) examineAttributes(base *tree.Selection) error {
 		c.before, c.everything = base.Rules(), true
 	}
 	c.entered = 0
-	found, err := c.head.Survey(c.ctx)
+	found, _, err := c.head.Survey(c.ctx)
 	c.everything = c.everything || found.Substitutes && c.expands
 	return err
 }

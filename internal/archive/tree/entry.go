@@ -17,6 +17,8 @@ type Entry struct {
 	// Base is the file that a client with the base of a delta has at this path, if it may be
 	// patched. The zero id: none.
 	Base git.ID
+	// Packed says that the content goes into the pack of a checkout: see [Batch.Pack].
+	Packed bool
 }
 
 // Batch is a sequence of consecutive entries of one repository.
@@ -34,6 +36,7 @@ type batchEntry struct {
 	id        git.ID
 	treatment *Treatment
 	base      git.ID
+	packed    bool
 }
 
 // Reset empties the batch for up to limit entries, which are from source unless the walk changes
@@ -65,7 +68,7 @@ func (b *Batch) enter(s *scope) bool {
 // Add appends an entry of the batch's repository; its path is prefix and e's.
 func (b *Batch) Add(prefix string, e Entry) {
 	b.paths = append(append(b.paths, prefix...), e.Path...)
-	b.entries = append(b.entries, batchEntry{len(b.paths), e.Mode, e.ID, e.Treatment, e.Base})
+	b.entries = append(b.entries, batchEntry{len(b.paths), e.Mode, e.ID, e.Treatment, e.Base, e.Packed})
 }
 
 // Entry returns the entry at an index. Its path is valid until the next Reset.
@@ -77,9 +80,12 @@ func (b *Batch) Entry(i int) Entry {
 	e := b.entries[i]
 	return Entry{
 		Path: b.paths[start:e.end:e.end], Mode: e.mode, ID: e.id, Treatment: e.treatment, Module: b.Module,
-		Base: e.base,
+		Base: e.base, Packed: e.packed,
 	}
 }
+
+// Pack marks the entry at an index as packed.
+func (b *Batch) Pack(i int) { b.entries[i].packed = true }
 
 // All yields the entries.
 func (b *Batch) All() iter.Seq[Entry] {

@@ -18,6 +18,8 @@ type Options struct {
 	// info/attributes, Info, applies as well.
 	Attributes Use
 	Info       []byte
+	// Clone refuses a tree that no index can have, or that git does not check out: [ErrClone].
+	Clone bool
 	// LFS replaces Git LFS pointers by their objects.
 	LFS bool
 	// Siblings opens the repositories of submodules to include their content; nil leaves their

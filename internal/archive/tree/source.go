@@ -26,6 +26,8 @@ type Source interface {
 	MayLack() bool
 	// InfoAttributes returns the content of info/attributes, or nil.
 	InfoAttributes() ([]byte, error)
+	// StoredTree reads a tree as it is stored, and appends its content to buf.
+	StoredTree(id git.ID, buf []byte) (git.StoredTree, error)
 	// ResolveTreeish resolves a revision; it returns git.ErrNotFound for everything that is not
 	// served.
 	ResolveTreeish(ctx context.Context, revision string) (git.Treeish, error)

@@ -38,17 +38,17 @@ type Found struct {
 	LongLinks bool
 }
 
-// Survey examines all folders.
-func (s *Selection) Survey(ctx context.Context) (Found, error) {
+// Survey examines all folders, and also returns the number of entries in them.
+func (s *Selection) Survey(ctx context.Context) (found Found, entries int64, err error) {
 	survey, err := s.survey(ctx, -1)
 	if err != nil {
-		return Found{}, err
+		return Found{}, 0, err
 	}
-	found := survey.found
+	found = survey.found
 	found.mentionedIn(s.Info)
 	found.Substitutes = found.Substitutes && s.Attributes == ForArchive
 	found.UnknownEncodings = found.UnknownEncodings && s.Attributes != ForNothing
-	return found, nil
+	return found, survey.entries, nil
 }
 
 // mentionedIn adds what a file of attributes may ask for.
@@ -60,7 +60,7 @@ func (f *Found) mentionedIn(content []byte) {
 // survey compares a whole tree with the limits. What paths select of it is only bounded while
 // writing.
 func (s *Selection) survey(ctx context.Context, budget int) (*survey, error) {
-	found := &survey{ctx: ctx, limits: s.Limits, budget: budget, sizes: s.Limits.sizes()}
+	found := &survey{ctx: ctx, limits: s.Limits, budget: budget, sizes: s.Limits.sizes(), clone: s.Clone}
 	err := found.examine(s.top)
 	if err == nil && len(s.modules) == 0 { // submodules make the validator weak in any case
 		err = s.examineAbove(found)
@@ -104,6 +104,7 @@ type survey struct {
 	source  Source
 	limits  Limits
 	sizes   bool // examine the sizes of files
+	clone   bool // refuse names: see Options.Clone
 	budget  int  // of different folders; negative: unlimited
 	folders map[git.ID]extent
 	found   Found
@@ -166,6 +167,11 @@ func (s *survey) folder(id git.ID, depth int) (extent, error) {
 	entries, err := s.source.Tree(id)
 	if err != nil {
 		return extent{}, Damaged(err)
+	}
+	if s.clone {
+		if err := checkClone(entries); err != nil {
+			return extent{}, err
+		}
 	}
 	sum := extent{depth: 1}
 	for _, e := range entries {

@@ -77,6 +77,9 @@ func (t *Treatment) UnknownEncoding() string {
 // MayBePointer reports whether a file may be a pointer to replace.
 func (t *Treatment) MayBePointer() bool { return t != nil && t.LFS }
 
+// IsGenerated reports whether a file is in no tree.
+func (t *Treatment) IsGenerated() bool { return t != nil && t.Generated != nil }
+
 // Changes reports whether the content differs from the stored one, other than by replacing a
 // pointer.
 func (t *Treatment) Changes() bool {

@@ -184,7 +184,7 @@ func TestLimitsBoundATree(t *testing.T) {
 			if _, err := walked(t, s, 10); !errors.Is(err, want) {
 				t.Errorf("%s: a walk with %+v: %v, want %v", name, limits, err, want)
 			}
-			if _, err := s.Survey(t.Context()); !errors.Is(err, want) {
+			if _, _, err := s.Survey(t.Context()); !errors.Is(err, want) {
 				t.Errorf("%s: a survey with %+v: %v, want %v", name, limits, err, want)
 			}
 		}

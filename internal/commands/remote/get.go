@@ -24,6 +24,7 @@ type getFlags struct {
 	target
 	output  string
 	extract bool
+	clone   bool
 	resume  bool
 	links   bool
 }
@@ -49,11 +50,16 @@ With --extract an archive (tar, tar.gz, tar.zst) is unpacked into a folder while
 arrives; nothing is written outside of it. With --resume what came of a download
 that failed stays beside the file, as FILE.part, and the next one goes on there.
 
+With --checkout the folder becomes a git clone of the branch, tag or commit, as of git
+clone --depth 1, whose origin is the one that the server names. It appears when all of
+it has come, and every object was compared with its id.
+
 ` + exitCodesHelp,
 		Example: `  repomcp get http://127.0.0.1:8080 hello@v1.0.0 -o hello.tar.zst
   repomcp get http://127.0.0.1:8080 hello@main/README.md
   repomcp get http://127.0.0.1:8080/mcp 'repo://hello/archive/main.tar.gz?path=src' -o src.tar.gz
-  repomcp get http://127.0.0.1:8080/archive/hello/main.tar.zst --extract -o hello`,
+  repomcp get http://127.0.0.1:8080/archive/hello/main.tar.zst --extract -o hello
+  repomcp get http://127.0.0.1:8080 hello@main --checkout -o hello`,
 		Args: cli.CountArguments(1, 2, "name the server and what to get, such as https://git.example.com hello@main"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
@@ -62,6 +68,7 @@ that failed stays beside the file, as FILE.part, and the next one goes on there.
 	set.StringVarP(&f.output, "output", "o", "",
 		"file, or folder that it is put into; - for standard output (default: the last part of the name)")
 	set.BoolVar(&f.extract, "extract", false, "unpack the archive into the folder that -o names")
+	set.BoolVar(&f.clone, "checkout", false, "make a git clone in the folder of -o, which must be empty or new")
 	set.BoolVar(&f.resume, "resume", false, "keep what came when the download fails, and go on there")
 	set.BoolVar(&f.links, "allow-external-symlinks", false, "make symbolic links that lead out of the folder")
 	return command
@@ -77,6 +84,8 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 		s.uris = s.name.downloads(f.format())
 	}
 	switch {
+	case f.clone:
+		err = f.makeClone(ctx, &s)
 	case f.extract && f.resume:
 		err = cli.Misused(errors.New("--resume is for files; what --extract has written is not taken up again"))
 	case f.extract && (f.output == "" || f.output == "-"):
@@ -96,9 +105,9 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 // remote servers, as for sync.
 func (f *getFlags) format() string {
 	switch {
-	case f.extract && isLocal(f.url):
+	case (f.clone || f.extract) && isLocal(f.url):
 		return "tar"
-	case f.extract:
+	case f.extract || f.clone:
 		return "tar.zst"
 	default:
 		return formatOf(f.output)
@@ -224,10 +233,16 @@ func (f *getFlags) unpack(ctx context.Context, s *source) error {
 	in, end := f.watched(d, 0)
 	report, err := unpack.New(root, unpack.Options{AllowExternalSymlinks: f.links}).Tar(ctx, in)
 	end()
+	return f.unpacked(d, report, errors.Join(err, root.Close()))
+}
+
+// unpacked reports what has come into the folder.
+func (f *getFlags) unpacked(d *client.Download, report unpack.Report, err error) error {
 	for _, path := range report.Warnings {
-		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path) // likewise
+		// A terminal that is gone is no failure.
+		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path)
 	}
-	if err = errors.Join(err, root.Close()); err == nil {
+	if err == nil {
 		f.tell(checkout.Event{Event: checkout.EventDone, Path: f.output, Commit: d.Commit, Bytes: report.Bytes})
 	}
 	return err

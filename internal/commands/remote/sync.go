@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/schollz/progressbar/v3"
@@ -21,6 +23,7 @@ import (
 var (
 	errKept = errors.New("files that were changed here are kept; --force overwrites them, --theirs PATH one of them, " +
 		"and --mine PATH tells no more of one")
+	errBehind  = errors.New("the branch was fetched, and stays where it was")
 	errSkipped = errors.New("symbolic links that lead out of the folder are left out; " +
 		"--allow-external-symlinks makes them")
 )
@@ -28,6 +31,7 @@ var (
 type syncFlags struct {
 	target
 	options checkout.Options
+	clone   bool
 	watch   bool
 	once    bool
 }
@@ -46,11 +50,15 @@ and reported at the end; unchanged files are not touched; only files that sync i
 wrote are removed. With --watch it continues, and follows every push until it is
 interrupted. A folder with other files is accepted only with --into-existing.
 
+With --checkout the folder is a git clone, also one that git has made: sync fetches, and
+advances the branch if that is behind and nothing changed here is in the way.
+
 %s It is %d where changed files were kept or links were left out, and
 %d while another sync has the folder.`, exitCodesHelp, cli.ExitKept, cli.ExitLocked),
 		Example: `  repomcp sync http://127.0.0.1:8080/mcp hello@main hello
   repomcp sync http://127.0.0.1:8080/mcp hello hello --watch
-  repomcp sync http://127.0.0.1:8080/mcp hello@v1.0.0 docs --path docs --dry-run`,
+  repomcp sync http://127.0.0.1:8080/mcp hello@v1.0.0 docs --path docs --dry-run
+  repomcp sync http://127.0.0.1:8080/mcp hello@main hello --checkout --watch`,
 		Args: cli.CountArguments(2, 3, "name the endpoint, a repository and a folder"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
@@ -60,7 +68,8 @@ interrupted. A folder with other files is accepted only with --into-existing.
 	set.StringArrayVar(&f.options.Exclude, "exclude", nil, "no paths that this git pathspec matches (repeatable)")
 	set.StringVar(&f.options.Profile, "profile", "",
 		"worktree: what git checkout writes; full: the tree as it is stored; archive: what git archive makes of it "+
-			"(default: that of the run before, or worktree)")
+			"(default: that of the run before, or worktree); checkout: as --checkout")
+	set.BoolVar(&f.clone, "checkout", false, "keep a git clone up to date, and make one of an empty folder")
 	set.BoolVar(&f.options.LFS, "lfs", false, "replace Git LFS pointers by the objects that the server has")
 	set.BoolVar(&f.options.Submodules, "submodules", false, "include submodules that the server has as well")
 	set.BoolVar(&f.options.IntoExisting, "into-existing", false,
@@ -93,11 +102,19 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 		return cli.Misused(errors.New("name a repository and a folder"))
 	case f.watch && !f.once && o.DryRun:
 		return cli.Misused(errors.New("--dry-run does not go with --watch"))
+	case f.clone && o.Profile != "" && o.Profile != checkout.ProfileCheckout:
+		return cli.Misused(fmt.Errorf("--checkout does not go with --profile %s", o.Profile))
+	case f.clone:
+		o.Profile = checkout.ProfileCheckout
 	}
-	f.env.LimitMemory(unpackMemory)
-	f.env.Collect(cli.ArchiveGarbage)
 	o.Repository, o.Ref, _ = strings.Cut(rest[0], "@")
 	o.Dir, o.Plain = rest[1], isLocal(f.url)
+	memory := int64(unpackMemory)
+	if _, err := os.Lstat(filepath.Join(o.Dir, ".git")); err == nil || o.Profile == checkout.ProfileCheckout {
+		memory = cloneMemory
+	}
+	f.env.LimitMemory(memory)
+	f.env.Collect(cli.ArchiveGarbage)
 	c, err := f.begin(ctx)
 	if err != nil {
 		return err
@@ -116,6 +133,8 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	switch {
 	case err != nil:
 		return err
+	case result.Behind != "":
+		return fmt.Errorf("%w: %s", errBehind, advice[result.Behind])
 	case result.KeptCount > 0 && result.SkippedCount > 0:
 		return fmt.Errorf("%w; %w", errKept, errSkipped)
 	case result.KeptCount > 0:
@@ -125,6 +144,18 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	default:
 		return nil
 	}
+}
+
+// advice says what to do about a branch that was not advanced.
+var advice = map[string]string{
+	checkout.ReasonEdited: "files that were changed here are in the way; commit or stash them, and sync again, or " +
+		"let " +
+		"--force overwrite them",
+	checkout.ReasonCommits:    "it is not behind the server's; git rebase or git merge goes on from there",
+	checkout.ReasonElsewhere:  "another one is checked out; git switch goes back",
+	checkout.ReasonUnfinished: "a merge, rebase or the like has to be finished first, see git status; sync then again",
+	checkout.ReasonLocked: "another git program uses the folder; sync again, and if there is none remove " +
+		".git/index.lock",
 }
 
 // renew creates a client with current credentials: the token file may have changed.
@@ -174,6 +205,10 @@ func (s *syncProgress) show(e checkout.Event) {
 		}
 	case checkout.EventSkipped:
 		s.warn("left out %s: %s\n", e.Path, e.Reason)
+	case checkout.EventBehind:
+		if s.watch {
+			s.warn("%v: %s\n", errBehind, advice[e.Reason])
+		}
 	case checkout.EventRetry:
 		s.warn("%s; trying again\n", errors.New(e.Error))
 	case checkout.EventGone:

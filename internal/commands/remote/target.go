@@ -1,5 +1,6 @@
 // Package remote holds the commands that contact a server: ls, cat, get, sync; login and logout,
-// which manage credentials; and status, which shows what a sync left.
+// which manage credentials; connect, which configures other clients; and status, which shows what a sync
+// left.
 package remote
 
 import (
@@ -28,6 +29,7 @@ import (
 func Commands(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		newList(env), newCat(env), newGet(env), newSync(env), newStatus(env), newLogin(env), newLogout(env),
+		newConnect(env),
 	}
 }
 
@@ -306,7 +308,7 @@ func ExitCode(err error) int {
 	if _, usage := errors.AsType[*cli.UsageError](err); usage {
 		return cli.ExitUsage
 	}
-	if errors.Is(err, errKept) || errors.Is(err, errSkipped) {
+	if errors.Is(err, errKept) || errors.Is(err, errSkipped) || errors.Is(err, errBehind) {
 		return cli.ExitKept
 	}
 	return cmp.Or(exitCodes[checkout.CodeOf(err)], cli.ExitFailed)

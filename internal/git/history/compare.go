@@ -62,24 +62,78 @@ type Comparison struct {
 	RenamesLimited bool
 }
 
-// CompareCommits lists the changes from one commit to another, like `git diff FROM TO`. The error
-// is [ErrTooMany], [git.ErrInvalid] for an impossible path, or [git.ErrCorrupt].
+// CompareCommits lists the changes from one commit to another, like `git diff FROM TO`. The zero id
+// is the empty tree. The error is [ErrTooMany], [git.ErrInvalid] for an impossible path, or
+// [git.ErrCorrupt].
 func CompareCommits(
 	ctx context.Context, snapshot *git.Snapshot, facts *Facts, from, to git.ID, o CompareOptions,
 ) (Comparison, error) {
+	s, before, after, err := sourceOfTwo(ctx, snapshot, facts, from, to)
+	if err != nil {
+		return Comparison{}, err
+	}
+	return s.compareTrees(before, after, o)
+}
+
+// VisitChanges calls visit for each file that differs between two commits, without a search for
+// renames and without a list in memory, so for any number of files. The zero id is the empty tree.
+func VisitChanges(
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, from, to git.ID, visit func(FileChange) error,
+) error {
+	s, before, after, err := sourceOfTwo(ctx, snapshot, facts, from, to)
+	if err != nil {
+		return err
+	}
+	c := treeComparison{source: s, mostFolders: maxComparedFolders, visit: visit}
+	return c.folder("", treeOf(before), treeOf(after), true, 0)
+}
+
+// sourceOfTwo finds the trees of two commits.
+func sourceOfTwo(
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, from, to git.ID,
+) (s *source, before, after git.ID, err error) {
+	if s, err = newSource(ctx, snapshot, facts); err != nil {
+		return nil, before, after, err
+	}
+	trees := [2]git.ID{}
+	for i, commit := range []git.ID{from, to} {
+		if commit.IsZero() {
+			continue
+		}
+		l, _, err := s.links(s.number(commit))
+		if err != nil {
+			return nil, before, after, err
+		}
+		trees[i] = l.tree
+	}
+	return s, trees[0], trees[1], nil
+}
+
+// Step is a commit with its first parent, the zero id without one: in a shallow clone there are
+// commits whose parents are not there.
+type Step struct{ Commit, Parent git.ID }
+
+// StepOf returns the step of a commit, and the number of its parents.
+func StepOf(
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, commit git.ID,
+) (step Step, parents int, err error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
-		return Comparison{}, err
+		return Step{}, 0, err
 	}
-	before, _, err := s.links(s.number(from))
+	l, _, err := s.links(s.number(commit))
 	if err != nil {
-		return Comparison{}, err
+		return Step{}, 0, err
 	}
-	after, _, err := s.links(s.number(to))
-	if err != nil {
-		return Comparison{}, err
+	return s.step(l), len(l.parents), nil
+}
+
+func (s *source) step(l links) Step {
+	step := Step{Commit: s.id(l.number)}
+	if len(l.parents) > 0 {
+		step.Parent = s.id(l.parents[0])
 	}
-	return s.compareTrees(before.tree, after.tree, o)
+	return step
 }
 
 // CompareWithParent lists the changes of a commit to its first parent, or to the empty tree for a

@@ -21,7 +21,8 @@ type treeComparison struct {
 	limits      []limit // none: everything
 	mostFiles   int
 	mostFolders int
-	only        func(FileChange) bool // selects files; nil: all
+	only        func(FileChange) bool  // selects files; nil: all
+	visit       func(FileChange) error // takes the files instead of the list; nil: none
 	folders     int
 	listedBytes int
 	files       []FileChange
@@ -95,6 +96,9 @@ func (c *treeComparison) entry(path string, a, b entry, within bool, depth int) 
 	change := FileChange{
 		Status: statusOf(a.mode, b.mode), OldPath: path, NewPath: path,
 		OldMode: a.mode, NewMode: b.mode, OldID: a.id, NewID: b.id,
+	}
+	if c.visit != nil {
+		return c.visit(change)
 	}
 	if c.only != nil && !c.only(change) {
 		return nil

@@ -5,11 +5,15 @@
 //
 // All functions take a [git.Snapshot] and [Facts], one cache for all repositories and requests.
 //
-// [Log] lists commits, page by page. [Blame] finds the commits that the lines of a file come from.
+// [Log] lists commits, page by page, and [LineLog] those that changed some lines of a file. [Blame]
+// finds the commits that the lines of a file come from.
 //
 // [CompareCommits] and [CompareWithParent] list the files that differ: added, deleted, modified,
 // renamed, copied, or of another type. A [Differ] then reads the contents, one file at a time, and
-// counts the changed lines ([Differ.Stat]) or shows them ([Differ.Patch]).
+// counts the changed lines ([Differ.Stat]) or shows them ([Differ.Patch]). [VisitChanges] finds the
+// same files, except for renames, without a list.
+//
+// [Steps] lists the commits of a range of which git format-patch makes patches.
 //
 // [MergeBase] is the start of `git diff A...B`: compare it with B. [AheadBehind] counts the commits
 // on either side.

@@ -16,12 +16,12 @@ import (
 // DefaultFactsBytes holds the data of about 400,000 commits for walks, with fifteen paths in each.
 const DefaultFactsBytes = 64 << 20
 
-// Facts caches what walks have read: the dates, trees and parents of commits, and the entries of
-// paths in their trees. These never change, so entries do not expire. Use one [NewFacts] for all
-// repositories; it is safe for concurrent use. The least recently used entries are evicted; walks
-// that use an evicted entry keep it.
+// Facts caches what walks have read: the dates, trees and parents of commits, the entries of paths in
+// their trees, and which commits match an author or a message. These never change, so entries do not
+// expire. Use one [NewFacts] for all repositories; it is safe for concurrent use. The least recently
+// used entries are evicted; walks that use an evicted entry keep it.
 type Facts struct {
-	known *lru.Cache[factKey, any] // an *ancestry, or a *trail if there is a path
+	known *lru.Cache[factKey, any] // an *ancestry; for a path a *trail, for a question *matches
 }
 
 // factKey includes the repository: a repository sees only its own data.
@@ -119,6 +119,14 @@ func (s *source) id(n uint32) git.ID {
 		return s.claims.graph.ID(n)
 	}
 	return s.ancestry.id(n - s.claims.count())
+}
+
+// factNumber returns the number that the ancestry has for a commit.
+func (s *source) factNumber(n uint32) uint32 {
+	if s.claims.has(n) {
+		return s.ancestry.number(s.claims.graph.ID(n))
+	}
+	return n - s.claims.count()
 }
 
 // links returns the data of a commit, from the graph if possible. If the commit was read, raw

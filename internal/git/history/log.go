@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
@@ -179,4 +180,77 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 		page.Next = o.cursor(at)
 	}
 	return page, nil
+}
+
+// AuthorCount is the share of an author in a log.
+type AuthorCount struct {
+	Name, Email string
+	Commits     int
+	First, Last Person // the author's oldest and newest commit, by their dates
+}
+
+const (
+	// MaxCountedCommits bounds the commits that one call of [CountAuthors] examines: some seconds.
+	MaxCountedCommits = 300_000
+	// maxAuthorBytes bounds the names of all authors.
+	maxAuthorBytes = 8 << 20
+)
+
+// CountAuthors counts the commits of a log by their authors, most commits first, and then by name
+// and address: git shortlog -sne. The options that select a page do not count. complete is false if
+// the log goes on after [MaxCountedCommits], or if the names of its authors are too long.
+func CountAuthors(
+	ctx context.Context, snapshot *git.Snapshot, facts *Facts, o LogOptions,
+) (list []AuthorCount, complete bool, err error) {
+	o.Skip, o.Limit, o.Cursor, o.MaxLooked = 0, 0, "", MaxCountedCommits
+	limits, err := o.check()
+	if err != nil {
+		return nil, false, err
+	}
+	at := position{start: o.Start, base: o.Base, symmetric: o.Symmetric}
+	complete, err = withCommitGraph(ctx, snapshot, facts, func(s *source) (bool, error) {
+		s.people = o.Mailmap
+		walk := newWalk(s, o, limits, at)
+		if err := walk.begin(at); err != nil {
+			return false, err
+		}
+		list, err = walk.countAuthors(o.MaxLooked)
+		return walk.ended(), err
+	})
+	slices.SortFunc(list, func(a, b AuthorCount) int {
+		return cmp.Or(b.Commits-a.Commits, cmp.Compare(a.Name+" <"+a.Email, b.Name+" <"+b.Email))
+	})
+	return list, complete, err
+}
+
+func (w *walk) countAuthors(most int) (list []AuthorCount, err error) {
+	type author struct{ name, email string }
+	known, bytes := make(map[author]int), 0
+	for bytes < maxAuthorBytes {
+		id, ok, err := w.next(most)
+		if err != nil || !ok {
+			return list, err
+		}
+		commit, err := w.source.commit(id)
+		if err != nil {
+			return nil, err
+		}
+		by := commit.Author
+		who := author{by.Name, by.Email}
+		at, counted := known[who]
+		if !counted {
+			at = len(list)
+			known[who], bytes = at, bytes+len(by.Name)+len(by.Email)
+			list = append(list, AuthorCount{Name: by.Name, Email: by.Email, First: by, Last: by})
+		}
+		c := &list[at]
+		c.Commits++
+		if by.Seconds < c.First.Seconds {
+			c.First = by
+		}
+		if by.Seconds > c.Last.Seconds {
+			c.Last = by
+		}
+	}
+	return list, nil
 }

@@ -24,6 +24,7 @@ type walk struct {
 	followed limit
 
 	matcher     matcher
+	known       *matches // of the matcher
 	pickaxe     pickaxe
 	since       uint64 // 0 for none
 	until       uint64
@@ -77,6 +78,9 @@ func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 		source: source, limits: limits, matcher: newMatcher(o), pickaxe: newPickaxe(o), firstParent: o.FirstParent,
 		until: noDate, resumeAt: at.looked, follow: o.Follow,
 	}
+	if w.matcher.isSet() {
+		w.known = source.facts.matches(source.ancestry, w.matcher.question())
+	}
 	if o.Follow {
 		w.followed, w.limits = limits[0], nil
 		if found, err := parseLimit(at.followed); err == nil && at.followed != "" {
@@ -110,6 +114,7 @@ func (w *walk) push(n uint32) error {
 	s := &step{links: links}
 	if w.matcher.isSet() && raw != nil {
 		s.matched = w.matcher.match(raw)
+		w.known.remember(w.source.factNumber(n), s.matched)
 	}
 	w.seen.add(n)
 	w.queue.Push(links.date, s)
@@ -275,6 +280,9 @@ func (w *walk) matches(s *step) (bool, error) {
 		return true, nil
 	}
 	if s.matched == unknown {
+		s.matched = w.known.recall(w.source.factNumber(s.links.number))
+	}
+	if s.matched == unknown {
 		id := w.source.id(s.links.number)
 		raw, err := w.source.ScanCommit(id, w.source.commits[:0])
 		if err != nil {
@@ -289,6 +297,7 @@ func (w *walk) matches(s *step) (bool, error) {
 			return false, err
 		}
 		s.matched = w.matcher.match(raw)
+		w.known.remember(w.source.factNumber(s.links.number), s.matched)
 	}
 	return s.matched == yes, nil
 }

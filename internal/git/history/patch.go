@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/binarypatch"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/git/quoting"
 )
@@ -32,6 +33,11 @@ type PatchOptions struct {
 	Context int
 	// MaxBytes bounds files that are compared by line; 0 means [DefaultMaxPatchBytes].
 	MaxBytes int64
+	// Abbreviate abbreviates an id; nil means git's default.
+	Abbreviate func(git.ID) (string, error)
+	// Binary shows the contents of binary files, as git diff --binary does, but always whole: see
+	// package binarypatch.
+	Binary bool
 }
 
 // FileStat is the extent of a file's change.
@@ -53,12 +59,16 @@ type Differ struct {
 	snapshot *git.Snapshot
 	options  PatchOptions
 	old, new []byte // scratch
+	binary   binarypatch.Writer
 }
 
 // NewDiffer returns a Differ. The snapshot must stay open.
 func NewDiffer(snapshot *git.Snapshot, o PatchOptions) *Differ {
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxPatchBytes)
 	o.Context = max(o.Context, 0)
+	if o.Abbreviate == nil {
+		o.Abbreviate = func(id git.ID) (string, error) { return snapshot.Abbreviate(id, automatic) }
+	}
 	return &Differ{snapshot: snapshot, options: o}
 }
 
@@ -78,7 +88,7 @@ func (d *Differ) Patch(ctx context.Context, w io.Writer, c FileChange) (FileStat
 		return stat, err
 	}
 	if c.Status != TypeChanged {
-		if err := d.write(out, c, stat, changes); err != nil {
+		if err := d.write(ctx, out, c, stat, changes); err != nil {
 			return stat, err
 		}
 		return stat, out.Flush()
@@ -92,7 +102,7 @@ func (d *Differ) Patch(ctx context.Context, w io.Writer, c FileChange) (FileStat
 		if err != nil {
 			return stat, err
 		}
-		if err := d.write(out, half, part, changes); err != nil {
+		if err := d.write(ctx, out, half, part, changes); err != nil {
 			return stat, err
 		}
 	}
@@ -195,8 +205,11 @@ func (d *Differ) peek(ctx context.Context, id git.ID, buf *[]byte) (_ shape, err
 
 // write writes the header and the hunks: git-diff(1), "Generating patch text with
 // -p".
-func (d *Differ) write(out *bufio.Writer, c FileChange, stat FileStat, changes []diff.Change) error {
-	if err := d.writeHeader(out, c); err != nil {
+func (d *Differ) write(
+	ctx context.Context, out *bufio.Writer, c FileChange, stat FileStat, changes []diff.Change,
+) error {
+	whole := d.options.Binary && stat.Binary
+	if err := d.writeHeader(out, c, whole); err != nil {
 		return err
 	}
 	before, after := "/dev/null", "/dev/null"
@@ -207,7 +220,11 @@ func (d *Differ) write(out *bufio.Writer, c FileChange, stat FileStat, changes [
 		after = string(quoting.AppendPath(nil, "b/", c.NewPath))
 	}
 	switch {
-	case stat.Binary && c.OldID != c.NewID:
+	case c.OldID == c.NewID:
+		return nil
+	case whole:
+		return d.writeBinary(ctx, out, c)
+	case stat.Binary:
 		_, err := fmt.Fprintf(out, "Binary files %s and %s differ\n", before, after)
 		return err
 	case len(changes) == 0:
@@ -218,4 +235,29 @@ func (d *Differ) write(out *bufio.Writer, c FileChange, stat FileStat, changes [
 		return err
 	}
 	return diff.Unified(out, d.old, d.new, changes, d.options.Context)
+}
+
+func (d *Differ) writeBinary(ctx context.Context, out io.Writer, c FileChange) error {
+	before, err := d.binaryContent(ctx, c.OldMode, c.OldID)
+	if err != nil {
+		return err
+	}
+	after, err := d.binaryContent(ctx, c.NewMode, c.NewID)
+	if err != nil {
+		return err
+	}
+	return d.binary.Write(out, before, after)
+}
+
+// binaryContent returns one side of a change, which is read while it is written. A missing file is empty.
+func (d *Differ) binaryContent(ctx context.Context, mode git.Mode, id git.ID) (c binarypatch.Content, err error) {
+	if mode == 0 {
+		return c, nil
+	}
+	c.Size, err = d.snapshot.Size(id)
+	c.Open = func() (io.ReadCloser, error) {
+		blob, err := d.snapshot.Blob(ctx, id)
+		return blob, damageIfMissing(id, err)
+	}
+	return c, damageIfMissing(id, err)
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
 // writeHeader writes the lines before the hunks: the paths, and the extended header lines of
-// git-diff(1), "Generating patch text with -p", for all changes other than content.
-func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
+// git-diff(1), "Generating patch text with -p", for all changes other than content. A patch of a
+// binary file has the whole ids.
+func (d *Differ) writeHeader(out *bufio.Writer, c FileChange, wholeIDs bool) error {
 	h := append(out.AvailableBuffer(), "diff --git "...)
 	h = quoting.AppendPath(h, "a/", c.OldPath)
 	h = quoting.AppendPath(append(h, ' '), "b/", c.NewPath)
@@ -30,7 +32,7 @@ func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
 		h = quoting.AppendPath(h, "", c.NewPath)
 		h = append(h, '\n')
 	}
-	h, err := d.appendIndex(h, c)
+	h, err := d.appendIndex(h, c, wholeIDs)
 	if err != nil {
 		return err
 	}
@@ -42,15 +44,19 @@ func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
 var moves = map[Status]string{Renamed: "rename", Copied: "copy"}
 
 // appendIndex writes the ids of both contents if they differ, and the mode if it is unchanged.
-func (d *Differ) appendIndex(h []byte, c FileChange) ([]byte, error) {
+func (d *Differ) appendIndex(h []byte, c FileChange, whole bool) ([]byte, error) {
 	if c.OldID == c.NewID {
 		return h, nil
 	}
-	before, err := d.snapshot.Abbreviate(c.OldID, automatic)
+	abbreviate := d.options.Abbreviate
+	if whole {
+		abbreviate = func(id git.ID) (string, error) { return id.String(), nil }
+	}
+	before, err := abbreviate(c.OldID)
 	if err != nil {
 		return nil, err
 	}
-	after, err := d.snapshot.Abbreviate(c.NewID, automatic)
+	after, err := abbreviate(c.NewID)
 	if err != nil {
 		return nil, err
 	}

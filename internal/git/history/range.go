@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -169,4 +170,26 @@ func (s *span) queueParents(v *visit) (err error) {
 func (s *span) relevant(n uint32) (bool, error) {
 	v, err := s.load(n)
 	return err == nil && (!v.excluded || v.base), err
+}
+
+// Steps lists the commits of base..head that are no merges, oldest first: those of which git
+// format-patch makes patches, in its order.
+func Steps(ctx context.Context, snapshot *git.Snapshot, facts *Facts, base, head git.ID) ([]Step, error) {
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) (steps []Step, err error) {
+		at := position{start: head, base: base}
+		w := newWalk(s, LogOptions{}, nil, at)
+		if err := w.begin(at); err != nil {
+			return nil, err
+		}
+		for _, v := range slices.Backward(w.ranged) {
+			if len(v.links.parents) > 1 {
+				continue
+			}
+			if err := s.confirm(v.links.number); err != nil {
+				return nil, err
+			}
+			steps = append(steps, s.step(v.links))
+		}
+		return steps, nil
+	})
 }

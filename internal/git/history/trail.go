@@ -91,10 +91,7 @@ func (s *source) lookup(l links, path string) (entry, error) {
 		return l.folder(), nil
 	}
 	t := s.trail(path)
-	n := l.number - s.claims.count()
-	if s.claims.has(l.number) {
-		n = s.ancestry.number(s.claims.graph.ID(l.number))
-	}
+	n := s.factNumber(l.number)
 	e, known := t.recall(n)
 	if known {
 		return e, nil

@@ -7,6 +7,7 @@ package mailmap
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,6 +32,7 @@ var _ Repository = (*git.Snapshot)(nil)
 // safe for concurrent use.
 type Map struct {
 	byMail map[string]*mapping
+	digest [sha256.Size]byte // of the file
 }
 
 // mapping is the replacement of an address. A nil name or address is not replaced, unlike one that
@@ -82,13 +84,21 @@ func read(r Repository, limit int64) ([]byte, error) {
 // lines about the same person counts.
 func Parse(content string) *Map {
 	content, _, _ = strings.Cut(content, "\x00")
-	m := &Map{byMail: make(map[string]*mapping)}
+	m := &Map{byMail: make(map[string]*mapping), digest: sha256.Sum256([]byte(content))}
 	for line := range strings.SplitSeq(content, "\n") {
 		if !strings.HasPrefix(line, "#") {
 			m.line(line)
 		}
 	}
 	return m
+}
+
+// Digest identifies the content of the file; that of a nil Map is zero.
+func (m *Map) Digest() (digest [sha256.Size]byte) {
+	if m != nil {
+		digest = m.digest
+	}
+	return digest
 }
 
 // line parses "name <mail>", the proper name of an address, or "name <mail> [name] <mail>", the

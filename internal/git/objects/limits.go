@@ -4,6 +4,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
@@ -43,8 +44,7 @@ func defaultLimits() limits {
 			// reader has bounded it by a limit.
 			WholeBytes: 32 << 20,
 			// A temporary directory can usually spare this.
-			SpillSpace: pack.NewBudget(8 << 30),
-			TempDir:    os.TempDir(),
+			SpillSpace: spill.NewSpace(os.TempDir(), 8<<30),
 			// The deepest chain that git writes: see --depth in git-pack-objects(1).
 			DeltaDepth: 4095,
 			// Requests that wait for a first answer get the processors, and a command that ends

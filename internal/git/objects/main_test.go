@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -58,7 +59,8 @@ func newStore(t testing.TB, change func(*limits), repos ...*gittest.Repo) *Store
 	t.Helper()
 	l := defaultLimits()
 	l.packs.CheckDelay = 0
-	l.packs.TempDir = t.TempDir()
+	temp := t.TempDir()
+	l.packs.SpillSpace = spill.NewSpace(temp, 8<<30)
 	if change != nil {
 		change(&l)
 	}
@@ -79,7 +81,7 @@ func newStore(t testing.TB, change func(*limits), repos ...*gittest.Repo) *Store
 		if used := l.packs.SpillSpace.Used(); used != 0 {
 			t.Errorf("%d bytes of temporary files are counted as used after Close", used)
 		}
-		if left, _ := os.ReadDir(l.packs.TempDir); len(left) != 0 {
+		if left, _ := os.ReadDir(temp); len(left) != 0 {
 			t.Errorf("temporary files are left: %v", left)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/git/objects/pack"
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -61,8 +61,8 @@ func deltified(t *testing.T, repo *gittest.Repo, all []fact) fact {
 func TestTemporaryFileThatIsRemovedDoesNotEndTheStream(t *testing.T) {
 	repo := bigRepo(t)
 	temp := t.TempDir()
-	var space *pack.Budget
-	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.TempDir = temp; space = l.packs.SpillSpace }, repo)
+	space := spill.NewSpace(temp, 8<<30)
+	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.SpillSpace = space }, repo)
 	snap := snapshot(t, s, repo)
 	want := deltified(t, repo, facts(t, repo))
 	object, err := snap.Open(want.id)
@@ -95,12 +95,12 @@ func TestTemporaryFileThatIsRemovedDoesNotEndTheStream(t *testing.T) {
 func TestTemporaryFilesAreBounded(t *testing.T) {
 	repo := bigRepo(t)
 	all := facts(t, repo)
-	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.SpillSpace = pack.NewBudget(100 << 10) }, repo)
+	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.SpillSpace = spill.NewSpace(t.TempDir(), 100<<10) }, repo)
 	snap := snapshot(t, s, repo)
 	if _, err := snap.Open(deltified(t, repo, all).id); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("one object beyond the limit: %v", err)
 	}
-	s = newStore(t, func(l *limits) { spillEarly(l); l.packs.SpillSpace = pack.NewBudget(400 << 10) }, repo)
+	s = newStore(t, func(l *limits) { spillEarly(l); l.packs.SpillSpace = spill.NewSpace(t.TempDir(), 400<<10) }, repo)
 	snap = snapshot(t, s, repo)
 	want := deltified(t, repo, all)
 	object, err := snap.Open(want.id)
@@ -122,7 +122,7 @@ func TestTemporaryDirectoryThatIsMissingIsAnError(t *testing.T) {
 	repo := bigRepo(t)
 	all := facts(t, repo)
 	missing := filepath.Join(t.TempDir(), "missing")
-	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.TempDir = missing }, repo)
+	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.SpillSpace = spill.NewSpace(missing, 8<<30) }, repo)
 	snap := snapshot(t, s, repo)
 	_, err := snap.Open(deltified(t, repo, all).id)
 	if err == nil || errors.Is(err, ErrCorrupt) || bytes.Contains([]byte(err.Error()), []byte(missing)) {

@@ -4,7 +4,8 @@
 // # Order of use
 //
 // [New] returns the [Formatter] of a commit, and [Formatter.NewText] begins a text. [Text.Add]
-// appends text around formats, and [Text.Expand] expands formats; [Text.Bytes] returns the result.
+// appends text around formats, and [Text.Expand] expands formats; [Text.Mail] appends the commit as
+// a mail. [Text.Bytes] returns the result.
 // [DependsOnRefs] reports whether the result of a format may change without the commit.
 //
 // # Promises

@@ -214,7 +214,7 @@ func (x *expansion) setWrapping(out *buffer, args string) (rest string, ok bool)
 	if list != "" {
 		return "", false
 	}
-	x.wrapAs(out, wrapping{int(numbers[0]), int(numbers[1]), int(numbers[2])})
+	x.wrapAs(out, wrapping{width: int(numbers[0]), indent: int(numbers[1]), nextIndent: int(numbers[2])})
 	return args[end+1:], true
 }
 

@@ -6,7 +6,10 @@ import (
 )
 
 // wrapping is the setting of the last %w: git-shortlog(1), -w. The zero value does not change text.
-type wrapping struct{ width, indent, nextIndent int }
+type wrapping struct {
+	width, indent, nextIndent int
+	column                    int // of a line that has begun
+}
 
 // write writes text in lines of at most w.width columns, with separate indents for the first and
 // other lines; without a width, it only indents.
@@ -31,8 +34,8 @@ func (w wrapping) write(out *buffer, text string) {
 // become blanks.
 func (w wrapping) wrap(out *buffer, text string) {
 	valid := utf8.ValidString(text)
-	column, indent := w.indent, w.indent
-	begun, blank := false, "" // whether the line has a word, and the blank after it
+	column, indent := max(w.column, w.indent), w.indent
+	begun, blank := w.column > 0, "" // whether the line has a word, and the blank after it
 	newLine := func() {
 		out.add("\n")
 		column, indent, begun, blank = w.nextIndent, w.nextIndent, false, ""

@@ -83,6 +83,7 @@ type view struct {
 	Base          string
 	Endpoint      string
 	Clients       []instruction
+	TokenVariable string
 	Rows          []row
 	listing
 }
@@ -94,7 +95,8 @@ func (p *Page) Render(ctx context.Context, base, endpoint string, query url.Valu
 	shown := view{
 		Style: template.CSS(style), Version: p.options.Version, //nolint:gosec // it is our own file
 		Visitor:       quoting.Clean(access.PrincipalOf(ctx).ID),
-		Authenticates: p.options.Authentication, Tokens: p.options.Tokens, Base: base, Endpoint: endpoint,
+		Authenticates: p.options.Authentication, Tokens: p.options.Tokens, TokenVariable: tokenVariable,
+		Base: base, Endpoint: endpoint,
 	}
 	shown.Clients = instructions(shown.Endpoint, p.options.Tokens)
 	readable := p.options.Catalogue.For(ctx)

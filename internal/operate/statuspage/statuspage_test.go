@@ -16,6 +16,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/operate/clientconfig"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
@@ -329,24 +330,30 @@ func TestAPageOpensItsOwnRepositoriesAlone(t *testing.T) {
 func TestClientsAreToldWhatTheDocumentationSays(t *testing.T) {
 	t.Parallel()
 	const written = "http://127.0.0.1:8080/mcp"
-	shown := instructions(written, false)
-	for i, c := range clients {
-		document, err := os.ReadFile(filepath.Join("../../../docs/install", c.file))
+	documents := ""
+	for _, client := range clientconfig.Clients {
+		document, err := os.ReadFile(filepath.Join("../../../docs/install", client.ID+".md"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(document), shown[i].Text+"\n") {
-			t.Errorf("%s does not have %q", c.file, shown[i].Text)
+		documents += string(document)
+	}
+	shown, withToken := instructions(written, false), instructions(written, true)
+	if len(shown) != len(clientconfig.Clients) {
+		t.Fatalf("there are %d instructions, want one for each of %d clients", len(shown), len(clientconfig.Clients))
+	}
+	for i, want := range shown {
+		if !strings.Contains(documents, want.Text) {
+			t.Errorf("docs/install does not have the instruction %q of %s", want.Text, want.Name)
 		}
-		if withToken := instructions(written, true)[i].Text; !strings.Contains(withToken, "YOUR_TOKEN") ||
-			!strings.Contains(withToken, written) {
-			t.Errorf("%s: %s", c.name, withToken)
+		if got := withToken[i].Text; !strings.Contains(got, tokenVariable) || !strings.Contains(got, written) {
+			t.Errorf("the instruction of %s with a token is %q, want its variable and the address", want.Name, got)
 		}
 	}
 	page := render(t, t.Context(), t.TempDir(), Options{}, "")
 	blocks := all(page, "pre")
-	if len(blocks) != len(clients) {
-		t.Fatalf("%d blocks", len(blocks))
+	if len(blocks) != len(shown) {
+		t.Fatalf("the page has %d blocks, want %d", len(blocks), len(shown))
 	}
 	for i, want := range instructions(base+"/mcp", false) {
 		if got := blocks[i].FirstChild.FirstChild.Data; got != want.Text {

@@ -236,7 +236,7 @@ func (t *Telemetry) span(s spanned, attributes func() []attribute.KeyValue) {
 	span.SetAttributes(present(
 		attribute.String("client.address", clientOf(s.origin)), attribute.String("enduser.id", s.origin.Principal),
 		attribute.String("repomcp.request_id", s.origin.RequestID),
-		attribute.String("repomcp.repository", facts.Repository),
+		attribute.String("repomcp.repository", resources.Clip(facts.Repository)),
 		attribute.String("repomcp.commit", facts.Commit), attribute.Int64("repomcp.bytes", s.bytes),
 	)...)
 	if s.failure != "" {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/git"
-	"github.com/repomcp/repomcp/internal/search/definition"
+	"github.com/repomcp/repomcp/internal/git/definitions"
 )
 
 const (
@@ -29,8 +29,8 @@ const (
 
 // wantedFile is a file that is not in the index.
 type wantedFile struct {
-	key    documentKey
-	finder *definition.Finder
+	key   documentKey
+	namer *definitions.Namer
 }
 
 // builder makes segments. It is used by one goroutine.
@@ -119,8 +119,8 @@ func (p *pass) folder(tree git.ID, depth int) (*Folder, error) {
 }
 
 func (p *pass) file(numbering *numbering, e git.TreeEntry, sum *Sum) {
-	finder := definition.ByPath(e.Name)
-	key := documentKey{e.ID, finder.Language()}
+	namer := NamerOf(e.Name)
+	key := documentKey{e.ID, namer.Language()}
 	at, ok := numbering.find(key)
 	state := p.now()
 	if ok {
@@ -130,7 +130,7 @@ func (p *pass) file(numbering *numbering, e git.TreeEntry, sum *Sum) {
 	}
 	if (!ok || int(at) < len(state.known) && state.absent.Contains(at)) && !p.asked[key] {
 		p.asked[key] = true
-		p.wanted = append(p.wanted, wantedFile{key, finder})
+		p.wanted = append(p.wanted, wantedFile{key, namer})
 	}
 }
 
@@ -157,7 +157,7 @@ func (t *analysisTask) Run(w *workers.Worker) {
 		case err == nil:
 			a.content = content
 			read += len(content)
-			t.results = append(t.results, a.analyze(d, file.finder, content))
+			t.results = append(t.results, a.analyze(d, file.namer, content))
 		}
 	}
 	if cap(a.content) > idleBuffer {

@@ -6,8 +6,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/git/diff"
-	"github.com/repomcp/repomcp/internal/search/definition"
+	"github.com/repomcp/repomcp/internal/search/language"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
@@ -15,6 +16,10 @@ import (
 // maxWords bounds the different words of a document that are counted: a file with more is data. It is read when
 // files are ranked.
 const maxWords = 50_000
+
+// NamerOf returns the namer of the language that a file's name tells, or nil. The file is a document in the
+// language of the namer.
+func NamerOf(path string) *definitions.Namer { return definitions.NamerOf(language.Of(path)...) }
 
 // analyzer finds what the index has of texts. One goroutine uses it at a time.
 type analyzer struct {
@@ -40,8 +45,8 @@ type wordCount struct {
 	count rank.Count
 }
 
-// analyze analyzes a file. finder is that of the document's language.
-func (a *analyzer) analyze(d document, finder *definition.Finder, content []byte) *analysis {
+// analyze analyzes a file. namer is that of the document's language.
+func (a *analyzer) analyze(d document, namer *definitions.Namer, content []byte) *analysis {
 	d.size = uint32(len(content))
 	if d.kind = text; diff.Binary(content) {
 		d.kind, d.size = binaryFile, 0
@@ -62,8 +67,8 @@ func (a *analyzer) analyze(d document, finder *definition.Finder, content []byte
 	}
 	clear(a.grams[:])
 	named := rank.Text{Content: content}
-	if finder != nil {
-		named.Name = finder.Name
+	if namer != nil {
+		named.Name = namer.Name
 	}
 	a.words.Count(named, func(form string, c rank.Count) {
 		if result.wordless = result.wordless || len(result.words) == maxWords; !result.wordless {

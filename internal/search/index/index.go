@@ -13,8 +13,8 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/search/definition"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
 
@@ -79,7 +79,7 @@ func New(o Options) (*Index, error) {
 	}
 	x := &Index{
 		options: o, storage: memory{}, bound: o.Memory / 2, most: int(o.Memory / 4 / documentCost),
-		version: fmt.Sprintf("%d %d %s %d", formatVersion, rank.FormsVersion, definition.Version(), o.FileBytes),
+		version: fmt.Sprintf("%d %d %s %d", formatVersion, rank.FormsVersion, definitions.Version(), o.FileBytes),
 		wake:    make(chan struct{}, 1), asked: lru.New[git.ID, struct{}](maxAsked),
 	}
 	x.state = &state{numbering: x.newNumbering(), absent: roaring.New()}

@@ -56,7 +56,7 @@ const (
 // document is a blob that is read in a language.
 type document struct {
 	id       git.ID
-	language string // as of [definition.Finder.Language]
+	language string // as of [definitions.Namer.Language]
 	kind     kind   // perhaps with generated
 	size     uint32 // of a text
 }

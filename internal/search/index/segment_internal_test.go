@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/git"
-	"github.com/repomcp/repomcp/internal/search/definition"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
@@ -38,8 +37,8 @@ func makeSegment(t testing.TB, r *rand.Rand, documents int) made {
 		binary.BigEndian.PutUint64(id[:], r.Uint64())
 		m.texts[id] = string(text)
 		path := []string{"a.py", "a.go", "a"}[i%3]
-		finder := definition.ByPath(path)
-		d.add(a.analyze(document{id: id, language: finder.Language()}, finder, text))
+		namer := NamerOf(path)
+		d.add(a.analyze(document{id: id, language: namer.Language()}, namer, text))
 	}
 	var b bytes.Buffer
 	if _, err := d.writeTo(&b, "test"); err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/search/definition"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
 
@@ -31,7 +31,7 @@ func TestFormsAreThoseOfTallies(t *testing.T) {
 		}
 		text := rank.Text{Content: []byte(b.String())}
 		if r.IntN(2) == 0 {
-			text.Name = definition.ByPath("a.py").Name
+			text.Name = definitions.NamerOf("Python").Name
 		}
 		counts := make(map[string]rank.Count)
 		x.Count(text, func(form string, c rank.Count) { counts[form] = c })

@@ -64,6 +64,16 @@ func Read(ctx context.Context, source io.Reader, start, end, limit int) (Excerpt
 	}
 }
 
+// Beginning returns the beginning of a valid text in whole lines, or a part of its first line: as much
+// as a limit allows.
+func Beginning(text string, limit int) Excerpt {
+	c := collector{start: 1, limit: limit}
+	for line := range strings.Lines(text) {
+		c.add([]byte(line))
+	}
+	return c.excerpt(true)
+}
+
 // collector receives a text in parts, each a line or a part of one.
 type collector struct {
 	start, end int

@@ -38,6 +38,7 @@ func (b *block) tail(f *Format) []byte {
 type job struct {
 	pool    *Pool
 	encoder Encoder
+	stored  bool // see Stream.Store
 	number  int
 	block   *block // nil once the worker has encoded it
 
@@ -57,11 +58,17 @@ func newJob(p *Pool) *job {
 // output was written: otherwise slow readers would keep all blocks.
 func (j *job) Run(w *workers.Worker) {
 	f, b := j.pool.format, j.block
-	encoded, err := j.encoder.Encode(w, j.number, b.memory[f.History-b.history:f.History],
-		b.memory[f.History:f.History+b.input])
+	encoded, err := j.encode(w, b.memory[f.History-b.history:f.History], b.memory[f.History:f.History+b.input])
 	j.output, j.err = append(j.room(f.Front+len(encoded)), encoded...), err
 	j.giveBack()
 	j.done <- struct{}{}
+}
+
+func (j *job) encode(w *workers.Worker, history, data []byte) ([]byte, error) {
+	if storer, ok := j.encoder.(Storer); ok && j.stored {
+		return storer.Store(w, data)
+	}
+	return j.encoder.Encode(w, j.number, history, data)
 }
 
 // room returns the buffer for an output of that length, with the front. A buffer that would stay

@@ -49,6 +49,14 @@ type Encoder interface {
 	Encode(w *workers.Worker, number int, history, data []byte) ([]byte, error)
 }
 
+// Storer is an [Encoder] that can also keep data as it is.
+type Storer interface {
+	Encoder
+	// Store is Encode for data that is compressed already: see [Stream.Store]. It has no use for
+	// history.
+	Store(w *workers.Worker, data []byte) ([]byte, error)
+}
+
 // Format is the common description of all streams of a Pool.
 type Format struct {
 	// Name precedes error messages.

@@ -194,7 +194,7 @@ func (s *stock) forget(w *waiter) bool {
 }
 
 // job returns a job for a block.
-func (p *Pool) job(encoder Encoder, number int, b *block) *job {
+func (p *Pool) job(encoder Encoder, stored bool, number int, b *block) *job {
 	s := p.stock
 	s.mu.Lock()
 	var j *job
@@ -206,7 +206,7 @@ func (p *Pool) job(encoder Encoder, number int, b *block) *job {
 	if j == nil {
 		j = newJob(p)
 	}
-	j.encoder, j.number, j.block, j.err = encoder, number, b, nil
+	j.encoder, j.stored, j.number, j.block, j.err = encoder, stored, number, b, nil
 	return j
 }
 

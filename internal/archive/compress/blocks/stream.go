@@ -24,6 +24,7 @@ type Stream struct {
 	blocks  account
 	current *block // being filled, or nil
 	window  []*job // with the workers, or finished, in stream order
+	stored  bool   // the next blocks are
 	number  int    // of the next block
 	history []byte // the last input bytes before it
 	pending []byte // precedes the next output: the header, or withheld bytes
@@ -64,6 +65,21 @@ func (s *Stream) Write(p []byte) (int, error) {
 		}
 	}
 	return taken, nil
+}
+
+// Store says whether the following input is compressed already, so that a [Storer] keeps it as it is.
+// The output is then a function of where that changes, too: a block ends there.
+func (s *Stream) Store(stored bool) error {
+	if s.err != nil {
+		return s.err
+	}
+	if s.current != nil {
+		if err := s.submit(); err != nil {
+			return s.fail(err)
+		}
+	}
+	s.stored = stored
+	return nil
 }
 
 // Close encodes the rest and writes everything, and the trailer. After an error it writes nothing
@@ -153,7 +169,7 @@ func (s *Stream) submit() error {
 	b := s.current
 	// Before Submit, since the worker returns the block.
 	s.history = append(s.history[:0], b.tail(s.pool.format)...)
-	j := s.pool.job(s.encoder, s.number, b)
+	j := s.pool.job(s.encoder, s.stored, s.number, b)
 	s.number++
 	s.window = append(s.window, j)
 	s.current = nil

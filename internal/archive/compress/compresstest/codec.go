@@ -20,6 +20,8 @@ import (
 // Writer is one stream of a compressor.
 type Writer interface {
 	io.WriteCloser
+	// Store says whether the following input is compressed already.
+	Store(stored bool) error
 	Abort()
 }
 
@@ -52,6 +54,9 @@ type Codec struct {
 	FirstBlock int
 	Several    int // enough for a few blocks of different sizes, with some bytes in the last
 	Long       int // the same for blocks of all sizes
+
+	// Stores says that input which is compressed already stays as it is.
+	Stores bool
 
 	ErrClosed  error
 	GoldenSize int

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -24,6 +25,7 @@ func (c *Codec) Run(t *testing.T) {
 		{"RealDecoders", c.testRealDecoders},
 		{"Golden", c.testGolden},
 		{"SameBytes", c.testSameBytes},
+		{"Stored", c.testStored},
 		{"DestinationFails", c.testDestinationFails},
 		{"Abort", c.testAbort},
 		{"Cancel", c.testCancel},
@@ -129,6 +131,80 @@ func (c *Codec) testSameBytes(t *testing.T) {
 					t.Errorf("%d processors, %d workers, writes of %d: other bytes", procs, n, step)
 				}
 			}
+		}
+	}
+}
+
+// passages returns pieces of input, of which every second one is to be stored. Only that it stays as it
+// is distinguishes it: it could be compressed well. Those between repeat a part of it.
+func (c *Codec) passages() [][]byte {
+	prose := Prose(3, c.Several)
+	var list [][]byte
+	for _, n := range []int{1, 1000, 65535, 65536, c.FirstBlock, 0, c.Several} {
+		list = append(list, append(Noise(byte(n), 5000), prose[:min(n, 3000)]...), prose[:n])
+	}
+	return append(list, c.Sample(c.FirstBlock))
+}
+
+// storePassages returns the stream of the passages, and what it is made of.
+func (c *Codec) storePassages(t *testing.T, compressor Compressor, step int) (stream, data []byte) {
+	t.Helper()
+	var out bytes.Buffer
+	zw := compressor.Open(&out, c.Default)
+	defer zw.Abort()
+	for i, passage := range c.passages() {
+		if err := zw.Store(i%2 == 1); err != nil {
+			t.Fatal(err)
+		}
+		data = append(data, passage...)
+		for piece := range slices.Chunk(passage, step) {
+			if _, err := zw.Write(piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := zw.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := zw.Store(true); !errors.Is(err, c.ErrClosed) {
+		t.Errorf("Store after Close: %v", err)
+	}
+	return out.Bytes(), data
+}
+
+// testStored checks that input which is compressed already comes back, and that nothing after it
+// suffers.
+func (c *Codec) testStored(t *testing.T) {
+	want, data := c.storePassages(t, c.Start(t, 1), 1<<20)
+	if got := c.MustDecode(t, want); !bytes.Equal(got, data) {
+		t.Fatalf("%d bytes came back as %d others", len(data), len(got))
+	}
+	if verbatim := bytes.Contains(want, Prose(3, c.Several)[:50_000]); verbatim != c.Stores {
+		t.Errorf("the input is stored: %t, want %t", verbatim, c.Stores)
+	}
+	for _, command := range c.Commands {
+		if command.missing() {
+			continue
+		}
+		if got, err := command.filter(t, command.Decode, want); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s: %d bytes came back as %d, %v", command.Name, len(data), len(got), err)
+		}
+	}
+	for _, n := range []int{2, 8} {
+		if stream, _ := c.storePassages(t, c.Start(t, n), 777); !bytes.Equal(stream, want) {
+			t.Errorf("%d workers make other bytes", n)
+		}
+	}
+	for _, n := range []int{1, 70_000, c.Several} {
+		var out bytes.Buffer
+		zw := c.Start(t, 2).Open(&out, c.Default)
+		err := zw.Store(true)
+		if _, writeErr := zw.Write(Noise(4, n)); err != nil || writeErr != nil || zw.Store(false) != nil {
+			t.Fatal(err, writeErr)
+		}
+		zw.Abort()
+		if reader := c.looksComplete(t, out.Bytes()); reader != "" {
+			t.Errorf("an aborted stream of %d stored bytes looks complete to %s", n, reader)
 		}
 	}
 }

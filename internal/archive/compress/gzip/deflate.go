@@ -1,6 +1,7 @@
 package gzip
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/klauspost/compress/flate"
@@ -37,6 +38,25 @@ func (d *deflater) deflate(dictionary, data []byte) ([]byte, error) {
 	d.out = d.out[:0]
 	err := d.compress(dictionary, data, (*flate.Writer).Flush)
 	return d.out, err
+}
+
+// maxStored is the most that one stored block of deflate has.
+const maxStored = 65535
+
+// store returns data as stored blocks (RFC 1951, section 3.2.4), none of which is the last one of
+// its stream. They begin on a byte boundary. The result is valid until the next call.
+func (d *deflater) store(data []byte) []byte {
+	d.out = d.out[:0]
+	for len(data) > 0 {
+		block := data[:min(len(data), maxStored)]
+		data = data[len(block):]
+		length := uint16(len(block))
+		d.out = append(d.out, 0)
+		d.out = binary.LittleEndian.AppendUint16(d.out, length)
+		d.out = binary.LittleEndian.AppendUint16(d.out, ^length)
+		d.out = append(d.out, block...)
+	}
+	return d.out
 }
 
 // whole appends data to dst as a complete deflate stream. The result does not depend on earlier

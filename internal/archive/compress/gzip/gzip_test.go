@@ -41,6 +41,7 @@ var codec = compresstest.Codec{
 	Several:    ramp + BlockSize + 12345,
 	Long:       ramp + 2*BlockSize + 12345,
 	ErrClosed:  blocks.ErrClosed,
+	Stores:     true,
 	GoldenSize: ramp + 2*BlockSize + BlockSize/2,
 	Golden:     golden[EncoderVersion],
 }

@@ -60,6 +60,11 @@ func (e blockEncoder) Encode(w *workers.Worker, _ int, history, data []byte) ([]
 	return e.slot.Of(w).deflate(history, data)
 }
 
+// Store implements [blocks.Storer].
+func (e blockEncoder) Store(w *workers.Worker, data []byte) ([]byte, error) {
+	return e.slot.Of(w).store(data), nil
+}
+
 // headerSize is the length of a member header.
 const headerSize = 10
 

@@ -1,8 +1,10 @@
 package zstd
 
 import (
+	"encoding/binary"
 	"fmt"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -59,6 +61,33 @@ func (e *encoder) frame(data []byte) ([]byte, error) {
 	e.moved += window + len(data)
 	e.out = e.library.EncodeAll(data, e.out[:0])
 	return e.out, nil
+}
+
+const (
+	// storedHeader begins a frame (RFC 8878, section 3.1.1): the magic number; a single segment with a
+	// size of four bytes and a checksum.
+	storedHeader = "\x28\xb5\x2f\xfd" + "\xa4"
+	// maxStored is the most that one block of a frame has.
+	maxStored = 128 << 10
+)
+
+// store returns a frame of raw blocks (RFC 8878, section 3.1.1.2). The result is valid until the
+// next call.
+func (e *encoder) store(data []byte) []byte {
+	e.out = binary.LittleEndian.AppendUint32(append(e.out[:0], storedHeader...), uint32(len(data)))
+	sum := xxhash.Sum64(data)
+	for more := true; more; {
+		block := data[:min(len(data), maxStored)]
+		data = data[len(block):]
+		more = len(data) > 0
+		header := uint32(len(block)) << 3
+		if !more {
+			header |= 1
+		}
+		e.out = append(e.out, byte(header), byte(header>>8), byte(header>>16))
+		e.out = append(e.out, block...)
+	}
+	return binary.LittleEndian.AppendUint32(e.out, uint32(sum))
 }
 
 // newEncoderOf makes the library's encoder for frames that fit into a window. The frames have a

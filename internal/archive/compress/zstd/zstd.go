@@ -78,6 +78,11 @@ func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Strea
 	return c.pool.Open(ctx, dst, c, nil, nil)
 }
 
+// Store implements [blocks.Storer].
+func (c *Compressor) Store(w *workers.Worker, data []byte) ([]byte, error) {
+	return c.encoders.Of(w).store(data), nil
+}
+
 // Encode implements [blocks.Encoder]: it makes a frame of each block.
 func (c *Compressor) Encode(w *workers.Worker, _ int, _, data []byte) ([]byte, error) {
 	return c.encoders.Of(w).frame(data)

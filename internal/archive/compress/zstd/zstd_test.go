@@ -37,6 +37,7 @@ var codec = compresstest.Codec{
 	Several:    (1+2+4+8)*firstSize + 12345,
 	Long:       ramp + BlockSize + 12345,
 	ErrClosed:  blocks.ErrClosed,
+	Stores:     true,
 	GoldenSize: ramp + 2*BlockSize + BlockSize/2,
 	Golden:     golden[EncoderVersion],
 }

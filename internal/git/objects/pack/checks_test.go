@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 	"github.com/repomcp/repomcp/internal/git/objects/packtest"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -24,8 +25,8 @@ func readerOf(t *testing.T, repo *gittest.Repo) *Reader {
 		t.Fatal(err)
 	}
 	r := NewReader(root, new(object.Buffers), Limits{
-		Indexes: NewBudget(1 << 30), BaseBytes: 16 << 20, SpillBytes: 64 << 10, SpillSpace: NewBudget(1 << 30),
-		TempDir: t.TempDir(), DeltaDepth: 100,
+		Indexes: NewBudget(1 << 30), BaseBytes: 16 << 20, SpillBytes: 64 << 10,
+		SpillSpace: spill.NewSpace(t.TempDir(), 1<<30), DeltaDepth: 100,
 	})
 	t.Cleanup(func() {
 		r.Close()

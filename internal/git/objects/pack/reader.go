@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 )
 
@@ -35,17 +36,16 @@ type Reader struct {
 
 // Limits bound what reading packs takes.
 type Limits struct {
-	Indexes    *Budget // for indexes; beyond it they are read from their files at every search
-	BaseBytes  int64   // of the cache of delta bases
-	SpillSpace *Budget // of the temporary files
+	Indexes    *Budget      // for indexes; beyond it they are read from their files at every search
+	BaseBytes  int64        // of the cache of delta bases
+	SpillSpace *spill.Space // of the temporary files
 	// SpillBytes is the largest part of a delta chain that is in memory for an open object, and the
 	// largest size of all its deltas together. Larger parts are in temporary files.
 	SpillBytes int64
 	// WholeBytes is the same for an object that is read into memory whole, if its reader has room
 	// for that many bytes.
 	WholeBytes int64
-	TempDir    string // for temporary files
-	DeltaDepth int    // length of a delta chain
+	DeltaDepth int // length of a delta chain
 	// CheckDelay is how long a large index is in use before it is compared with its checksum.
 	CheckDelay time.Duration
 }

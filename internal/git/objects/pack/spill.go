@@ -5,11 +5,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"syscall"
 
+	"github.com/repomcp/repomcp/internal/base/spill"
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 )
 
@@ -76,9 +74,8 @@ func (s *resolver) resolveSpilled(at Place, limit int64, buf []byte) (object.Typ
 // part is an object of a chain that can be read at any position.
 type part struct {
 	io.ReaderAt
-	size  int64
-	file  *os.File // nil in memory; the file has no name any more, if the system allows that
-	space *Budget  // used by the file
+	size int64
+	file *spill.File // nil in memory
 }
 
 // hold reads an object whole and closes it.
@@ -90,51 +87,33 @@ func (r *Reader) hold(o *object.Object) (*part, error) {
 		p.ReaderAt = bytes.NewReader(data)
 		return p, err
 	}
-	if p.size > r.limits.SpillSpace.limit {
+	if p.size > r.limits.SpillSpace.Limit() {
 		return nil, object.ErrTooLarge
 	}
-	if !r.limits.SpillSpace.take(p.size) {
-		return nil, object.ErrBusy
+	p.file = r.limits.SpillSpace.NewFile(0)
+	p.ReaderAt = p.file
+	err := p.file.Reserve(p.size)
+	if err == nil {
+		_, err = o.WriteTo(p.file)
 	}
-	p.space = r.limits.SpillSpace
-	if err := p.spill(o, r.limits.TempDir); err != nil {
+	if err != nil {
 		p.close()
-		return nil, err
+		return nil, spillError(err)
 	}
 	return p, nil
 }
 
-func (p *part) spill(o *object.Object, dir string) (err error) {
-	if p.file, err = os.CreateTemp(dir, "repomcp-object-*"); err != nil {
-		return tempError(err)
-	}
-	p.ReaderAt = p.file
-	// A file without a name disappears with its descriptor, even when the process is killed. If the
-	// system refuses that, close removes the file.
-	_ = os.Remove(p.file.Name())
-	_, err = o.WriteTo(p.file)
-	return tempError(err)
-}
-
-// tempError removes the path from an error of a temporary file.
-func tempError(err error) error {
-	switch {
-	case err == nil || object.IsVerdict(err):
-		return err
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE),
-		errors.Is(err, syscall.ENFILE):
+// spillError translates an error of a temporary file.
+func spillError(err error) error {
+	if errors.Is(err, spill.ErrFull) {
 		return object.ErrBusy
 	}
-	return fmt.Errorf("temporary file of an object (TMPDIR names the folder): %w", object.WithoutPath(err))
+	return err
 }
 
 func (p *part) close() {
-	if p.space != nil {
-		p.space.release(p.size)
-	}
 	if p.file != nil {
-		_ = p.file.Close()
-		_ = os.Remove(p.file.Name()) // fails if it has no name any more
+		p.file.Close()
 	}
 }
 
@@ -218,7 +197,7 @@ func (d *deltaStream) Read(p []byte) (int, error) {
 	}
 	n := min(len(p), d.now.size)
 	if _, err := d.base.ReadAt(p[:n], d.now.offset); err != nil {
-		return 0, tempError(err)
+		return 0, spillError(err)
 	}
 	d.now.offset += int64(n)
 	if d.now.size -= n; d.now.size == 0 {

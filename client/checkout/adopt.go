@@ -1,0 +1,129 @@
+package checkout
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"github.com/repomcp/repomcp/client/internal/dotgit"
+	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/base/swap"
+)
+
+// cloneState is how the last run left a clone.
+type cloneState struct {
+	Commit  string `json:"commit"`
+	Head    string `json:"head"`    // the branch, or ""
+	Tracked string `json:"tracked"` // the object of the server's branch or tag
+	Index   string `json:"index"`   // names the index file
+}
+
+func (f *folder) readCloneState() (s cloneState, err error) {
+	text, err := os.ReadFile(f.path(cloneName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err == nil {
+		_ = json.Unmarshal(text, &s) // a damaged one is as good as none
+	}
+	return s, err
+}
+
+// remember keeps how a run leaves a clone.
+func (f *folder) remember(r *dotgit.Repository, in *dotgit.Incoming) error {
+	index, err := stampOf(r.IndexFile())
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(cloneState{in.Commit.String(), in.Branch(), in.Target.String(), index})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(f.path(unfinished), text, 0o666); err != nil { //nolint:gosec // the umask decides
+		return err
+	}
+	return os.Rename(f.path(unfinished), f.path(cloneName))
+}
+
+// stampOf names a version of a file.
+func stampOf(name string) (string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	return strconv.FormatInt(info.ModTime().UnixNano(), 10) + "/" + strconv.FormatInt(swap.ChangeTime(info), 10), nil
+}
+
+// adopt makes the state one of the index of git, if git has changed that: what git has written, or compared
+// with its index, is what a run may replace.
+func (f *folder) adopt(r *dotgit.Repository, head dotgit.Head, s cloneState) error {
+	stamp, err := stampOf(r.IndexFile())
+	if err != nil || stamp == s.Index && f.header.Commit != "" {
+		return err
+	}
+	index, err := r.Index()
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(r.IndexFile())
+	if err != nil {
+		return err
+	}
+	staged := &indexRecords{index.Entries, info.ModTime().UnixNano(), newDisk(f.options.Dir)}
+	return f.replaceState(f.headerOf(head.Commit.String()), staged, func(old, change *record) (*record, error) {
+		switch {
+		case change == nil && old.kind == directory:
+			return old, nil
+		case change == nil:
+			return nil, nil //nolint:nilnil // git does not know it
+		case old != nil && old.flag == brought && old.kind == change.kind && old.size == change.size &&
+			old.mtime == change.mtime:
+			return old, nil // with the id of a converted content
+		default:
+			return change, nil
+		}
+	})
+}
+
+// indexRecords are records of the entries of an index.
+type indexRecords struct {
+	entries []dotgit.Entry
+	written int64 // the time of the index
+	disk    *disk
+}
+
+func (r *indexRecords) next() (record, error) {
+	for len(r.entries) > 0 {
+		e := r.entries[0]
+		r.entries = r.entries[1:]
+		if e.Stage != 0 || e.IntentToAdd || e.Mode.IsGitlink() {
+			continue
+		}
+		w := record{path: e.Path, kind: plainFile, flag: brought, id: unpack.ID(e.ID), size: int64(e.Stat.Size)}
+		switch {
+		case e.Mode.IsSymlink():
+			w.kind = link
+		case e.Mode.IsExecutable() && hasModes:
+			w.kind = executable
+		}
+		if w.mtime, w.ctime = e.Stat.Times(); w.isRacy(r.written) || w.size == 0 {
+			err := r.forget(&w) // git compares the content of such a file
+			return w, err
+		}
+		return w, nil
+	}
+	return record{}, io.EOF
+}
+
+// forget makes the content decide about a file. Git marks an entry that may be wrong by a size of 0.
+func (r *indexRecords) forget(w *record) error {
+	w.mtime, w.ctime = 0, 0
+	there, err := r.disk.look(w.path)
+	if w.size == 0 && there.info != nil {
+		w.size = there.info.Size()
+	}
+	return err
+}

@@ -1,0 +1,360 @@
+package checkout
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/internal/dotgit"
+	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// deltaDepth is how many commits an update brings at most, so that those of a usual push are connected
+// with the ones that a clone has.
+const deltaDepth = "100"
+
+// advance brings an existing clone up to date: as git fetch does, and then, if nothing of the user's
+// is in the way, the branch and the working tree.
+func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotgit.Repository) (_ Result, err error) {
+	head, err := repository.Head()
+	if err != nil {
+		return Result{}, err
+	}
+	known, err := f.readCloneState()
+	if err == nil {
+		err = f.adopt(repository, head, known)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	base, err := f.baseOf(ctx, repository, head)
+	if err != nil {
+		return Result{}, err
+	}
+	a := &advance{repository: repository, known: known, head: head, base: base}
+	if a.run, err = f.newRun(base.String(), nil); err != nil {
+		return Result{}, err
+	}
+	defer func() { a.before.close() }()
+	a.result.Base, a.result.Commit = head.Commit.String(), head.Commit.String()
+	// Those before the base may be missing in a clone with a part of the history.
+	for _, a.depth = range []string{deltaDepth, "1"} {
+		known, err := a.fetch(ctx, c)
+		switch {
+		case known:
+			return a.result, err
+		case errors.Is(err, dotgit.ErrIncomplete) && a.depth == deltaDepth && repository.IsShallow():
+			continue
+		case err != nil:
+			return a.result, err
+		}
+		err = errors.Join(a.apply(ctx), a.files.Close())
+		return a.result, err
+	}
+	return a.result, nil
+}
+
+// advance is an update of an existing clone.
+type advance struct {
+	*run
+	repository *dotgit.Repository
+	known      cloneState
+	head       dotgit.Head
+	base       git.ID // what the archive may be the difference from
+	update     *dotgit.Update
+	files      spooled
+	tracked    git.ID // what the clone remembered of the server before
+}
+
+// baseOf returns the commit that the update is the difference from: that of HEAD or, if the user has
+// committed something, the last one of the server.
+func (f *folder) baseOf(ctx context.Context, r *dotgit.Repository, head dotgit.Head) (git.ID, error) {
+	branch, ok := strings.CutPrefix(head.Name, "refs/heads/")
+	if !ok {
+		return head.Commit, nil
+	}
+	tracked, err := r.Ref("refs/remotes/origin/" + branch)
+	if err != nil || tracked.IsZero() || tracked == head.Commit {
+		return head.Commit, err
+	}
+	behind, err := r.IsAncestor(ctx, head.Commit, tracked)
+	if behind || err != nil {
+		return head.Commit, err
+	}
+	return tracked, nil
+}
+
+// knows reports whether the clone has all of a commit, or of an annotated tag.
+func (a *advance) knows(ctx context.Context, announced string) (bool, error) {
+	if a.options.Ref != a.header.Ref {
+		return false, nil // its members say more
+	}
+	if announced == a.known.Tracked && a.isOurs() {
+		return true, nil
+	}
+	id, err := git.ParseID(announced)
+	if err != nil {
+		return false, nil // it is not announced
+	}
+	return a.repository.IsAncestor(ctx, id, a.head.Commit)
+}
+
+// isOurs reports whether a run has left HEAD where it is.
+func (a *advance) isOurs() bool {
+	return a.head.Commit.String() == a.known.Commit && a.head.Name == a.known.Head
+}
+
+// fetch brings the objects, unless the clone knows the commit.
+func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err error) {
+	d, err := a.open(ctx, c, a.options.Ref)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = d.Close() }() // it was only read
+	if known, err := a.knows(ctx, d.Commit); known || err != nil {
+		_, _ = io.CopyN(io.Discard, d.Download, nothingNew) // see take
+		return known, err
+	}
+	a.start(d)
+	in, err := a.repository.Receive()
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, in.Discard()) }()
+	if a.files, err = a.spool(ctx, d, in); err != nil {
+		return false, err
+	}
+	if a.update, err = a.repository.Compare(ctx, in, a.base); err == nil {
+		err = a.track(ctx)
+	}
+	if err != nil {
+		err = errors.Join(err, a.files.Close())
+	}
+	return false, err
+}
+
+// errUnrelated says that a clone is probably one of another repository.
+var errUnrelated = errors.New("the server knows neither the commit nor the origin of this clone: it may be one of " +
+	"another " +
+	"repository; git fetch, or name another folder")
+
+// track publishes what has come, and remembers the server's branch or tag, unless git has fetched a later one
+// from elsewhere.
+func (a *advance) track(ctx context.Context) (err error) {
+	if a.tracked, err = a.repository.Ref(a.update.Tracking()); err != nil {
+		return err
+	}
+	later, related := false, a.known.Commit != "" || a.fromBase
+	if !a.tracked.IsZero() && a.tracked.String() != a.known.Tracked {
+		if later, err = a.update.IsAncestor(ctx, a.update.Commit, a.tracked); err != nil {
+			return err
+		}
+	}
+	if !related && !later {
+		if related, err = a.update.IsAncestor(ctx, a.head.Commit, a.update.Commit); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !related && !later:
+		return errUnrelated
+	case later:
+		return a.update.Publish()
+	default:
+		return errors.Join(a.update.Publish(), a.update.Track(a.tracked))
+	}
+}
+
+// apply brings the working tree, the index and HEAD to the commit.
+func (a *advance) apply(ctx context.Context) error {
+	reason, err := a.hindrance(ctx)
+	if reason != "" || err != nil {
+		return a.stayBehind(reason, err)
+	}
+	if err := a.noteConverted(ctx); err != nil {
+		return err
+	}
+	locked, staged, err := a.update.Begin()
+	if errors.Is(err, dotgit.ErrLocked) {
+		return a.stayBehind(ReasonLocked, nil)
+	}
+	if err != nil {
+		return err
+	}
+	for _, path := range staged {
+		if !a.options.forces(path) {
+			a.keep(Event{Path: path, Reason: ReasonStaged})
+		}
+	}
+	for _, step := range []func(context.Context) error{a.rehearse, a.write} {
+		if a.result.KeptCount == 0 && err == nil {
+			err = step(ctx)
+		}
+	}
+	if err != nil || a.result.KeptCount > 0 {
+		return errors.Join(a.stayBehind(ReasonEdited, err), locked.Cancel())
+	}
+	stats, err := a.writtenStats(func(path string) bool { return a.wanted[path] })
+	if err != nil {
+		return errors.Join(err, locked.Cancel())
+	}
+	if err := locked.Finish(a.head, stats); err != nil {
+		return err
+	}
+	a.result.Commit = a.update.Commit.String()
+	return a.remember(a.repository, a.update.Incoming)
+}
+
+// noteConverted has the state know the contents of files that attributes convert, where git has
+// written them.
+func (a *advance) noteConverted(ctx context.Context) error {
+	converted, err := a.update.Converted(ctx)
+	if err != nil || len(converted) == 0 {
+		return err
+	}
+	objects := make(map[string]git.ID)
+	for _, p := range a.update.Paths {
+		objects[p.Path] = p.Old.ID
+	}
+	err = a.replaceState(a.headerOf(a.header.Commit), none{}, func(old, _ *record) (*record, error) {
+		if id, ok := converted[old.path]; ok && git.ID(old.id) == objects[old.path] {
+			old.id = unpack.ID(id)
+		}
+		return old, nil
+	})
+	a.before.close()
+	return errors.Join(err, a.readBefore())
+}
+
+// write brings the files into the folder.
+func (a *advance) write(ctx context.Context) error {
+	in, err := a.changes()
+	if err != nil {
+		return err
+	}
+	return a.bring(ctx, in)
+}
+
+// stayBehind reports that the branch was not advanced.
+func (a *advance) stayBehind(reason string, err error) error {
+	if err == nil {
+		a.result.Commit, a.result.Behind = a.head.Commit.String(), reason
+		a.tell(Event{Event: EventBehind, Commit: a.update.Commit.String(), Base: a.result.Commit, Reason: reason})
+	}
+	return err
+}
+
+// hindrance returns why the branch may not be advanced, or "".
+func (a *advance) hindrance(ctx context.Context) (string, error) {
+	if a.repository.Unfinished() != "" {
+		return ReasonUnfinished, nil
+	}
+	target := a.update.Branch()
+	switch {
+	case a.head.Name != target && !a.isOurs():
+		return ReasonElsewhere, nil
+	case a.head.Name == target && (a.isOurs() || a.head.Commit == a.tracked) && a.repository.IsShallow():
+		return "", nil // nothing is the user's, and the commits between may be cut
+	}
+	from := a.head.Commit
+	if a.head.Name != target {
+		if target == "" {
+			return "", nil // no branch is moved
+		}
+		var err error
+		if from, err = a.repository.Ref(target); from.IsZero() || err != nil {
+			return "", err
+		}
+	}
+	behind, err := a.repository.IsAncestor(ctx, from, a.update.Commit)
+	if behind || err != nil {
+		return "", err
+	}
+	return ReasonCommits, nil
+}
+
+// rehearse finds the files of the user's that are in the way.
+func (a *advance) rehearse(ctx context.Context) (err error) {
+	var kept []Event
+	dry := *a.folder
+	dry.options.DryRun = true
+	dry.options.Events = func(e Event) {
+		if e.Event == EventKeep {
+			kept = append(kept, e)
+		}
+	}
+	r, err := dry.newRun(a.base.String(), nil)
+	if err != nil {
+		return err
+	}
+	defer r.before.close()
+	r.announced, r.wanted = a.announced, a.wanted
+	if r.journal, err = createJournal(a.path(rehearsalName)); err != nil {
+		return err
+	}
+	in, err := a.changes()
+	if err == nil {
+		err = r.unpack(ctx, in)
+	}
+	err = errors.Join(err, r.journal.close(), os.Remove(a.path(rehearsalName)), os.RemoveAll(a.path(previewName)))
+	for _, e := range kept {
+		a.keep(e)
+	}
+	return err
+}
+
+// changes is an archive of what differs, as a server would send it. Members that are not wanted are
+// in it as well.
+func (a *advance) changes() (io.Reader, error) {
+	manifest := struct {
+		Head        string   `json:"head"`
+		Base        string   `json:"base"`
+		TypeChanged []string `json:"typeChanged"`
+		Deleted     []string `json:"deleted"`
+	}{a.update.Commit.String(), a.base.String(), []string{}, []string{}}
+	a.wanted = make(map[string]bool)
+	emptied := make(map[string]bool) // folders
+	for _, p := range a.update.Paths {
+		if p.New.Mode != 0 {
+			a.wanted[p.Path] = true
+			continue
+		}
+		manifest.Deleted = append(manifest.Deleted, url.PathEscape(p.Path))
+		for at := path.Dir(p.Path); at != "." && !emptied[at]; at = path.Dir(at) {
+			emptied[at] = true
+		}
+	}
+	for at := range emptied {
+		if a.wanted[at] {
+			manifest.TypeChanged = append(manifest.TypeChanged, url.PathEscape(at))
+		}
+	}
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return nil, err
+	}
+	var front bytes.Buffer
+	out := tar.NewWriter(&front)
+	err = errors.Join(
+		out.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": manifest.Head},
+		}),
+		out.WriteHeader(&tar.Header{Name: manifestPath, Mode: 0o644, Size: int64(len(text))}),
+	)
+	if err == nil {
+		_, err = out.Write(text)
+	}
+	if err = errors.Join(err, out.Flush()); err == nil {
+		_, err = a.files.Seek(0, io.SeekStart)
+	}
+	return io.MultiReader(&front, a.files), err
+}

@@ -1,0 +1,235 @@
+package checkout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/internal/dotgit"
+	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// gitFolder has the repository of a clone.
+const gitFolder = ".git"
+
+// clone is a clone while its archive arrives.
+type clone struct {
+	*dotgit.Incoming
+	folder string // of the repository, until it becomes .git
+	index  *dotgit.Index
+}
+
+// newClone begins a clone, whose repository is made in a new folder.
+func newClone(folder string) (*clone, error) {
+	in, err := dotgit.Receive(folder)
+	return &clone{Incoming: in, folder: folder}, err
+}
+
+// attach has everything that is unpacked packed as well.
+func (c *clone) attach(o *unpack.Options) {
+	choose, done := o.Choose, o.Done
+	o.Times, o.Git, o.Copy = true, c.Member, c.Copy
+	o.Choose = func(m unpack.Member, content io.Reader) (unpack.Choice, error) {
+		choice, err := choose(m, content)
+		if err == nil {
+			err = c.Choose(m)
+		}
+		return choice, err
+	}
+	o.Done = func(w unpack.Written) error {
+		c.Done(w.Path, w.ID)
+		return done(w)
+	}
+}
+
+// complete makes the repository after the last member.
+func (c *clone) complete(ctx context.Context, comment string) (err error) {
+	if c.Commit, err = commitOf(comment); err == nil {
+		c.index, err = c.Create(ctx)
+	}
+	return err
+}
+
+// commitOf returns the commit in the comment of an archive.
+func commitOf(comment string) (git.ID, error) {
+	id, err := git.ParseID(comment)
+	if err != nil {
+		err = fmt.Errorf("%w: its commit %.80q is none", client.ErrDamaged, comment)
+	}
+	return id, err
+}
+
+// place makes the repository that of a folder, to which all files were moved. Only then do programs take the
+// folder for a clone.
+func (c *clone) place(dir string) error {
+	if err := c.index.WriteFile(filepath.Join(c.folder, "index")); err != nil {
+		return err
+	}
+	return os.Rename(c.folder, filepath.Join(dir, gitFolder))
+}
+
+// Clone makes a clone in a folder, which must not exist or be empty, of the archive of a commit with
+// [ProfileCheckout]. The clone appears when everything has come, and was compared with the commit.
+// The options are those of package unpack; only AllowExternalSymlinks, Size and Limits count.
+func Clone(ctx context.Context, in io.Reader, dir string, o unpack.Options) (report unpack.Report, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return report, err
+	}
+	entries, err := os.ReadDir(dir)
+	if len(entries) > 0 {
+		return report, fmt.Errorf("%s has files, so that no clone can be made there: %w", dir, ErrOccupied)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return report, err
+	}
+	stage, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".repomcp-")
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	tree := filepath.Join(stage, "tree")
+	if err := os.Mkdir(tree, 0o777); err != nil { //nolint:gosec // the umask decides
+		return report, err
+	}
+	c, err := newClone(filepath.Join(stage, "git"))
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if report, err = c.unpack(ctx, in, tree, o); err != nil {
+		return report, err
+	}
+	if entries == nil {
+		return report, errors.Join(c.place(tree), os.Rename(tree, dir))
+	}
+	c.index.ForgetTop()
+	return report, errors.Join(moveAll(tree, dir), c.place(dir))
+}
+
+// moveAll moves what is in a folder into another one.
+func moveAll(from, to string) error {
+	entries, err := os.ReadDir(from)
+	for _, e := range entries {
+		err = errors.Join(err, os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())))
+	}
+	return err
+}
+
+func (c *clone) unpack(ctx context.Context, in io.Reader, dir string, o unpack.Options) (unpack.Report, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return unpack.Report{}, err
+	}
+	o = unpack.Options{
+		AllowExternalSymlinks: o.AllowExternalSymlinks, Size: o.Size, Limits: o.Limits, Unseen: true,
+		Choose: func(unpack.Member, io.Reader) (unpack.Choice, error) { return unpack.Choice{}, nil },
+		Done:   func(unpack.Written) error { return nil },
+	}
+	c.attach(&o)
+	report, err := unpack.New(root, o).Tar(ctx, in)
+	if err = errors.Join(err, root.Close()); err != nil {
+		return report, err
+	}
+	if err := c.complete(ctx, report.Comment); err != nil {
+		return report, err
+	}
+	return report, c.index.Examine(dir)
+}
+
+// passGit passes over the members of .git in a dry run.
+func passGit(unpack.Member, io.Reader) error { return nil }
+
+func (f *folder) updateClone(ctx context.Context, c *client.Client) (Result, error) {
+	if f.options.DryRun {
+		return f.take(ctx, c, f.options.Ref, f.header.Commit, nil)
+	}
+	if err := f.hide(); err != nil {
+		return Result{}, err
+	}
+	repository, err := dotgit.Open(f.options.Dir)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case repository == nil:
+		return f.makeClone(ctx, c)
+	default:
+		return f.advance(ctx, c, repository)
+	}
+}
+
+// hide has git ignore the folder of the state.
+func (f *folder) hide() error {
+	return os.WriteFile(f.path(ignoreName), []byte("*\n"), 0o666) //nolint:gosec // the umask decides
+}
+
+// makeClone makes a clone of a folder without a .git. Files that are there are kept, as without one.
+func (f *folder) makeClone(ctx context.Context, c *client.Client) (_ Result, err error) {
+	r, err := f.newRun("", nil)
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.before.close()
+	if r.clone, err = newClone(f.path(repositoryName)); err != nil {
+		return r.result, err
+	}
+	defer func() { err = errors.Join(err, r.clone.Close(), os.RemoveAll(f.path(repositoryName))) }()
+	d, err := r.open(ctx, c, f.options.Ref)
+	if err != nil {
+		return r.result, err
+	}
+	defer func() { _ = d.Close() }() // it was only read
+	r.start(d)
+	if err := r.bring(ctx, d); err != nil {
+		return r.result, err
+	}
+	stats, err := f.writtenStats(func(path string) bool { return r.clone.index.Find(path) != nil })
+	if err == nil {
+		r.clone.index.SetStats(stats)
+		err = r.clone.place(f.options.Dir)
+	}
+	if err != nil {
+		return r.result, err
+	}
+	repository, err := dotgit.Open(f.options.Dir)
+	if err == nil {
+		err = f.remember(repository, r.clone.Incoming)
+	}
+	return r.result, err
+}
+
+// writtenStats returns the Stat of each file that runs wrote, and that is as they wrote it.
+func (f *folder) writtenStats(wanted func(path string) bool) (map[string]dotgit.Stat, error) {
+	stats, d := make(map[string]dotgit.Stat), newDisk(f.options.Dir)
+	return stats, f.each(func(w record) error {
+		if w.flag != brought || !wanted(w.path) {
+			return nil
+		}
+		there, err := d.look(w.path)
+		if err == nil && there.info != nil && kindOfFile(there.info) == w.kind && w.kind != directory {
+			if w.kind == link || w.hasTimes(there.info) {
+				stats[w.path] = dotgit.StatOf(there.info)
+			}
+		}
+		return err
+	})
+}
+
+// unpackOver makes a clone of a folder with files: it packs what comes, and then writes it as
+// usual. git compares the files that are kept.
+func (r *run) unpackOver(ctx context.Context, in io.Reader) (report unpack.Report, err error) {
+	spool, err := r.spool(ctx, in, r.clone.Incoming)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, spool.Close()) }()
+	if r.clone.index, err = r.clone.Create(ctx); err != nil {
+		return report, err
+	}
+	return r.unpacker.Tar(ctx, spool)
+}

@@ -1,0 +1,131 @@
+package dotgit
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// Examine takes the Stat of all files in a folder that no other program changes.
+func (x *Index) Examine(dir string) error {
+	for i := range x.Entries {
+		e := &x.Entries[i]
+		if e.Mode.IsGitlink() {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(e.Path)))
+		if err == nil {
+			e.Stat = StatOf(info)
+		} else if !os.IsNotExist(err) { // such as a link that was left out
+			return err
+		}
+	}
+	return nil
+}
+
+// Find returns the entry of a path, or nil.
+func (x *Index) Find(path string) *Entry {
+	at, ok := slices.BinarySearchFunc(x.Entries, path, func(e Entry, path string) int {
+		return strings.Compare(e.Path, path)
+	})
+	if !ok {
+		return nil
+	}
+	return &x.Entries[at]
+}
+
+// SetStats gives entries their Stat; others keep theirs.
+func (x *Index) SetStats(stats map[string]Stat) {
+	for i := range x.Entries {
+		if s, ok := stats[x.Entries[i].Path]; ok {
+			x.Entries[i].Stat = s
+		}
+	}
+}
+
+// ForgetTop takes the Stat from the files in the top folder: a rename has changed it.
+func (x *Index) ForgetTop() {
+	for i := range x.Entries {
+		if !strings.Contains(x.Entries[i].Path, "/") {
+			x.Entries[i].Stat = Stat{}
+		}
+	}
+}
+
+// WriteFile writes the index into a new file. Git reads a file anew that is not older than the index,
+// so the index is made younger than those with a time of the future: a later change of them has another time.
+func (x *Index) WriteFile(name string) error {
+	if err := writeWhole(name, func(w io.Writer) error {
+		_, err := x.WriteTo(w)
+		return err
+	}); err != nil {
+		return err
+	}
+	youngest := int64(0)
+	for i := range x.Entries {
+		youngest = max(youngest, int64(x.Entries[i].Stat.MTime))
+	}
+	if youngest <= time.Now().Unix() {
+		return nil
+	}
+	after := time.Unix(youngest+1, 0)
+	return os.Chtimes(name, after, after)
+}
+
+// apply makes the index that of another commit. stats are those of the files that were written.
+func (x *Index) apply(c Change, stats map[string]Stat) {
+	changes := make(map[string]Changed, len(c.Paths))
+	for _, p := range c.Paths {
+		changes[p.Path] = p
+	}
+	known := x.knownFolders(c)
+	kept := x.Entries[:0]
+	for _, e := range x.Entries {
+		if _, changed := changes[e.Path]; !changed {
+			kept = append(kept, e)
+		}
+	}
+	for _, p := range c.Paths {
+		if p.New.Mode != 0 {
+			kept = append(kept, Entry{Path: p.Path, Mode: p.New.Mode, ID: p.New.ID, Stat: stats[p.Path]})
+		}
+	}
+	slices.SortFunc(kept, compareEntries)
+	x.Entries = kept
+	if x.folders != nil {
+		x.setFolders(func(path string) (git.ID, bool) {
+			id, ok := known[path]
+			return id, ok
+		})
+	}
+}
+
+// knownFolders returns the trees of the folders whose entries are those of the commit after a change.
+// A folder in which a user has staged something has another tree, or none that is known.
+func (x *Index) knownFolders(c Change) map[string]git.ID {
+	known, listed := make(map[string]git.ID), make(map[string]bool)
+	for _, f := range x.folders {
+		if listed[f.path] = true; f.valid {
+			known[f.path] = f.id
+		}
+	}
+	for _, e := range x.Entries { // folders that are not listed
+		for at := strings.LastIndexByte(e.Path, '/'); at > 0 && !listed[e.Path[:at+1]]; {
+			listed[e.Path[:at+1]] = true
+			at = strings.LastIndexByte(e.Path[:at], '/')
+		}
+	}
+	for path, tree := range c.trees {
+		if !listed[path] || known[path] == tree.old && !tree.old.IsZero() {
+			known[path] = tree.id
+		} else {
+			delete(known, path)
+		}
+	}
+	return known
+}

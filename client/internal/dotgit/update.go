@@ -1,0 +1,344 @@
+package dotgit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// Update is a checkout that has come for an existing repository, and that was compared with its
+// commit.
+type Update struct {
+	Change
+	*Incoming
+	repository *Repository
+	base       git.ID
+}
+
+// incomingFolder is where objects are until they were compared, as in git's own quarantine.
+const incomingFolder = "repomcp-incoming"
+
+// Receive begins an archive for the repository.
+func (r *Repository) Receive() (*Incoming, error) {
+	folder := filepath.Join(r.folder, incomingFolder)
+	if err := os.RemoveAll(folder); err != nil { // of a killed run
+		return nil, err
+	}
+	in, err := Receive(folder)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := filepath.Rel(filepath.Join(folder, "objects"), filepath.Join(r.common, "objects"))
+	for _, file := range []struct{ name, content string }{
+		{"HEAD", "ref: refs/heads/none\n"}, {"refs/heads/.keep", ""}, {"objects/pack/.keep", ""},
+		{"objects/info/alternates", filepath.ToSlash(objects) + "\n"},
+	} {
+		err = errors.Join(err, in.write(file.name, []byte(file.content)))
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Discard())
+	}
+	return in, nil
+}
+
+// Discard removes what has come for an existing repository.
+func (in *Incoming) Discard() error { return errors.Join(in.Close(), os.RemoveAll(in.folder)) }
+
+// Compare compares what has come with its commit, and with the one that the archive is the difference
+// from.
+func (r *Repository) Compare(ctx context.Context, in *Incoming, base git.ID) (*Update, error) {
+	if err := in.describe(); err != nil {
+		return nil, err
+	}
+	v, err := in.check(ctx, r.common, base)
+	if err != nil {
+		return nil, err
+	}
+	in.shallow = v.cut
+	if len(in.shallow) > 0 && !r.IsShallow() {
+		return nil, fmt.Errorf("%w: it has the whole history, and the server sends a part of it", ErrUnsupported)
+	}
+	return &Update{Change: v.change, Incoming: in, repository: r, base: base}, nil
+}
+
+// IsShallow reports whether the repository has a part of the history only.
+func (r *Repository) IsShallow() bool {
+	_, err := os.Lstat(r.shallowFile())
+	return err == nil
+}
+
+func (r *Repository) shallowFile() string { return filepath.Join(r.common, "shallow") }
+
+// IsAncestor is [Repository.IsAncestor] before the objects are published.
+func (u *Update) IsAncestor(ctx context.Context, id, of git.ID) (is bool, err error) {
+	inside, err := filepath.Rel(u.repository.common, u.folder)
+	if err != nil {
+		return false, err
+	}
+	err = withSnapshot(u.repository.common, inside, func(s *git.Snapshot) error {
+		is, err = isAncestor(ctx, s, id, of)
+		return err
+	})
+	return is, err
+}
+
+// Publish adds the objects to the repository, and the commits that are cut.
+func (u *Update) Publish() (err error) {
+	r := u.repository
+	packs := filepath.Join(u.folder, "objects", "pack")
+	entries, err := os.ReadDir(packs)
+	if err != nil {
+		return err
+	}
+	for _, extension := range packFiles {
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), extension) {
+				to := filepath.Join(r.common, "objects", "pack", e.Name())
+				err = errors.Join(err, os.Rename(filepath.Join(packs, e.Name()), to))
+			}
+		}
+	}
+	if err != nil || len(u.shallow) == 0 {
+		return err
+	}
+	l, err := r.lock(r.shallowFile())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	before, err := os.ReadFile(r.shallowFile())
+	if err != nil {
+		return err
+	}
+	cut := u.shallow
+	for line := range strings.Lines(string(before)) {
+		id, err := git.ParseID(strings.TrimSpace(line))
+		if err != nil {
+			return fmt.Errorf("%w: its list of cut commits is malformed", ErrUnsupported)
+		}
+		cut = append(cut, id)
+	}
+	var text strings.Builder
+	for _, id := range slices.Compact(slices.SortedFunc(slices.Values(cut), git.ID.Compare)) {
+		_, _ = fmt.Fprintln(&text, id) // it never fails
+	}
+	return l.write(text.String())
+}
+
+// Track sets the ref in which the repository remembers the server's branch or tag.
+func (u *Update) Track(old git.ID) error {
+	if name := u.Tracking(); name != "" {
+		return u.repository.setRef(name, u.Target, old)
+	}
+	return nil
+}
+
+// Converted returns, by path, the ids of the contents that git checkout writes of the old versions of
+// changed files, where those are other ones than the objects.
+func (u *Update) Converted(ctx context.Context) (map[string]git.ID, error) {
+	converted := make(map[string]git.ID)
+	return converted, u.repository.view(func(s *git.Snapshot) error {
+		base, err := s.Commit(u.base)
+		if err != nil {
+			return err
+		}
+		c := &converter{ctx: ctx, snapshot: s, tree: base.Tree}
+		for _, p := range u.Paths {
+			if !p.Old.Mode.IsRegular() {
+				continue
+			}
+			id, err := c.content(p.Path, p.Old.ID)
+			if err != nil {
+				return err
+			}
+			if id != p.Old.ID {
+				converted[p.Path] = id
+			}
+		}
+		return nil
+	})
+}
+
+// Advance is an update of the working tree. It has the lock of the index.
+type Advance struct {
+	*Update
+	lock  *lock
+	index *Index
+}
+
+// Begin locks the index. staged are the paths that a user has changed in it, and that the update
+// would change.
+func (u *Update) Begin() (a *Advance, staged []string, err error) {
+	r := u.repository
+	l, err := r.lock(r.IndexFile())
+	if err != nil {
+		return nil, nil, err
+	}
+	a = &Advance{Update: u, lock: l}
+	if a.index, err = r.Index(); err != nil {
+		return nil, nil, errors.Join(err, l.release())
+	}
+	return a, a.staged(), nil
+}
+
+// Index reads the index of the repository.
+func (r *Repository) Index() (*Index, error) {
+	content, err := os.ReadFile(r.IndexFile())
+	if err != nil {
+		return nil, err
+	}
+	return ParseIndex(content)
+}
+
+// IndexFile returns the path of the index.
+func (r *Repository) IndexFile() string { return filepath.Join(r.folder, "index") }
+
+// staged lists the changed paths at which the index has neither version, and those of a folder in
+// place of which there will be a file, or the other way round.
+func (a *Advance) staged() (paths []string) {
+	changes := make(map[string]Changed, len(a.Paths))
+	folders := make(map[string]bool) // of new files
+	for _, p := range a.Paths {
+		if _, ok := changes[p.Path]; !ok || p.New.Mode != 0 {
+			changes[p.Path] = p
+		}
+		if p.New.Mode == 0 {
+			continue
+		}
+		for at := strings.LastIndexByte(p.Path, '/'); at > 0; at = strings.LastIndexByte(p.Path[:at], '/') {
+			folders[p.Path[:at]] = true
+		}
+	}
+	found := make(map[string]bool)
+	for _, e := range a.index.Entries {
+		p, changed := changes[e.Path]
+		found[e.Path] = changed
+		if changed && !e.is(p.Old) && !e.is(p.New) {
+			paths = append(paths, e.Path)
+		}
+		if !changed && (folders[e.Path] || a.isBelowFile(changes, e.Path)) {
+			paths = append(paths, e.Path)
+		}
+	}
+	for _, p := range a.Paths {
+		if !found[p.Path] && p.Old.Mode != 0 && p.New.Mode != 0 {
+			paths = append(paths, p.Path) // removed from the index
+		}
+	}
+	return paths
+}
+
+// isBelowFile reports whether a file will be in place of a folder around a path.
+func (a *Advance) isBelowFile(changes map[string]Changed, path string) bool {
+	for at := strings.LastIndexByte(path, '/'); at > 0; at = strings.LastIndexByte(path[:at], '/') {
+		if p, ok := changes[path[:at]]; ok && p.New.Mode != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (e Entry) is(t git.TreeEntry) bool {
+	return e.Stage == 0 && !e.IntentToAdd && e.Mode == t.Mode && e.ID == t.ID
+}
+
+// Cancel releases the index.
+func (a *Advance) Cancel() error { return a.lock.release() }
+
+// Finish writes the index, with the Stat of each file that was written, moves HEAD from where it was,
+// and releases the index.
+func (a *Advance) Finish(from Head, stats map[string]Stat) (err error) {
+	defer func() { err = errors.Join(err, a.lock.release()) }()
+	a.index.apply(a.Change, stats)
+	if err := a.lock.replace(a.index.WriteFile); err != nil {
+		return err
+	}
+	return a.moveHead(from)
+}
+
+// moveHead moves the branch of HEAD, or HEAD itself to the branch or the commit of the update.
+func (a *Advance) moveHead(from Head) (err error) {
+	r := a.repository
+	to := Head{Name: a.Branch(), Commit: a.Commit}
+	if to.Name != "" {
+		old := from.Commit
+		if from.Name != to.Name {
+			if old, err = r.Ref(to.Name); err != nil {
+				return err
+			}
+		}
+		err = r.setRef(to.Name, to.Commit, old)
+		if err == nil && old.IsZero() {
+			err = r.setUpstream(to.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if from.Name != to.Name || to.Name == "" {
+		l, err := r.lock(filepath.Join(r.folder, "HEAD"))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, l.release()) }()
+		content := to.Commit.String() + "\n"
+		if to.Name != "" {
+			content = "ref: " + to.Name + "\n"
+		}
+		if err := l.write(content); err != nil {
+			return err
+		}
+	}
+	return r.log(filepath.Join(r.folder, "logs", "HEAD"), to.Commit, from.Commit)
+}
+
+// setUpstream has git fetch a new branch from the origin, and push it there, as git switch does.
+func (r *Repository) setUpstream(name string) (err error) {
+	settings, err := r.settings()
+	if err != nil {
+		return err
+	}
+	branch := strings.TrimPrefix(name, heads)
+	fetch := "+" + name + ":" + remotes + branch
+	hasOrigin, fetches := false, false
+	for _, s := range settings {
+		switch s.Name {
+		case "branch." + branch + ".remote":
+			return nil
+		case "remote.origin.url":
+			hasOrigin = true
+		case "remote.origin.fetch":
+			fetches = fetches || s.Value == fetch || s.Value == "+refs/heads/*:"+remotes+"*"
+		}
+	}
+	if !hasOrigin {
+		return nil
+	}
+	more := config.New().AddOption("branch", branch, "remote", "origin").AddOption("branch", branch, "merge", name)
+	if !fetches {
+		more.AddOption("remote", "origin", "fetch", fetch)
+	}
+	var text bytes.Buffer
+	if err := config.NewEncoder(&text).Encode(more); err != nil {
+		return err
+	}
+	l, err := r.lock(r.configFile())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	before, err := os.ReadFile(r.configFile())
+	if err != nil {
+		return err
+	}
+	return l.write(strings.TrimSuffix(string(before), "\n") + "\n" + text.String())
+}

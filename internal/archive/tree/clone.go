@@ -1,0 +1,41 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/base/filenames"
+	"github.com/repomcp/repomcp/internal/git"
+)
+
+// ErrClone means that there is no checkout of a tree.
+var ErrClone = errors.New("there is no checkout of this commit; take another profile")
+
+// checkClone refuses entries of a folder that cannot be in a clone: names that some system takes for
+// the clone's own .git, as git fsck does (hasDotgit), a .gitmodules that is a link, and an order
+// that an index does not have (treeNotSorted).
+func checkClone(entries []git.TreeEntry) error {
+	for i, e := range entries {
+		if i > 0 && orderName(entries[i-1]) >= orderName(e) {
+			return fmt.Errorf("%w: the entries of a folder are not in git's order at %s", ErrClone,
+				strconv.QuoteToGraphic(e.Name))
+		}
+		for part := range strings.SplitSeq(e.Name, `\`) { // separates folders on Windows
+			modules := e.Mode.IsSymlink() && filenames.StandsFor(part, submodulesFile, "gitmod~")
+			if modules || filenames.StandsForGit(part) {
+				return fmt.Errorf("%w: git does not check out %s", ErrClone, strconv.QuoteToGraphic(e.Name))
+			}
+		}
+	}
+	return nil
+}
+
+// orderName is the name by which a tree is ordered.
+func orderName(e git.TreeEntry) string {
+	if e.Mode.IsDir() {
+		return e.Name + "/"
+	}
+	return e.Name
+}

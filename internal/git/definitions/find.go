@@ -1,0 +1,270 @@
+package definitions
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+)
+
+const (
+	// MaxBytes and MaxLines bound the texts that are looked through: larger ones are generated. A
+	// text takes [MaxMemory] at most while it is looked through.
+	MaxBytes = 1 << 20
+	// MaxLines is explained at MaxBytes.
+	MaxLines = 50_000
+	// MaxMemory is explained at MaxBytes.
+	MaxMemory = 48 << 20
+	// maxCommentLines bounds the comment before a definition.
+	maxCommentLines = 300
+)
+
+// ErrTooLarge means that a text has more than [MaxBytes] or [MaxLines].
+var ErrTooLarge = errors.New("text is too large to look for definitions")
+
+// Definition is a part of a text that defines something. Lines are counted from 1.
+type Definition struct {
+	// Start is the first line of the comment before the definition, Line is the definition's first
+	// line, which git shows in hunk headers, and End the last line.
+	Start, Line, End int
+	// Depth is the number of definitions that contain this one.
+	Depth int
+	// Text is the first line without the white space around it.
+	Text   string
+	parent int // the index of the definition around it plus one; 0 for none
+	// names are what the definition defines, where its parser knows that.
+	names []string
+}
+
+// Find returns the definitions of a text in the order of their lines. Errors are [ErrTooLarge].
+func (l *Language) Find(text []byte) ([]Definition, error) {
+	if isTooLarge(text) {
+		return nil, ErrTooLarge
+	}
+	if l.Name == "golang" {
+		if found, ok := parseGo(text, nil); ok {
+			return found, nil
+		}
+	}
+	s := scan(text)
+	var found []Definition
+	for i, line := range s.lines {
+		if !l.defines(line) {
+			continue
+		}
+		s.begins[i] = true
+		found = append(found, Definition{Line: i + 1, Text: string(bytes.TrimSpace(line))})
+	}
+	s.findStarts(found)
+	s.findEnds(found, l.Name == "markdown", slices.Contains(preprocessed, l.Name))
+	return found, nil
+}
+
+func isTooLarge(text []byte) bool {
+	return len(text) > MaxBytes || bytes.Count(text, []byte("\n")) > MaxLines
+}
+
+// preprocessed are the languages in which instructions that begin with "#" may stand anywhere.
+var preprocessed = []string{"cpp", "csharp", "objc"}
+
+// source is a text in lines.
+type source struct {
+	lines   [][]byte // without their ends
+	trimmed [][]byte // without white space around them
+	indents []int    // of the lines; blankLine if there is nothing else
+	begins  []bool   // whether the line is a definition
+}
+
+// blankLine is the indent of lines without anything else.
+const blankLine = -1
+
+func scan(text []byte) *source {
+	most := bytes.Count(text, []byte("\n")) + 1
+	s := &source{
+		lines: make([][]byte, 0, most), trimmed: make([][]byte, 0, most), indents: make([]int, 0, most),
+	}
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		s.lines, s.trimmed = append(s.lines, line), append(s.trimmed, bytes.TrimSpace(line))
+		s.indents, text = append(s.indents, indentOf(line)), rest
+	}
+	s.begins = make([]bool, len(s.lines))
+	return s
+}
+
+// indentOf returns the width of the white space before a line, with tabs to every eighth column.
+func indentOf(line []byte) int {
+	width := 0
+	for _, c := range line {
+		switch c {
+		case ' ':
+			width++
+		case '\t':
+			width += 8 - width%8
+		case '\r', '\f', '\v':
+		default:
+			return width
+		}
+	}
+	return blankLine
+}
+
+// findStarts finds the comments before definitions.
+func (s *source) findStarts(found []Definition) {
+	for n := range found {
+		d := &found[n]
+		d.Start = d.Line
+		within := false // a comment of several lines, whose end was met
+		for i := d.Line - 2; i >= 0 && d.Line-1-i <= maxCommentLines; i-- {
+			line := s.trimmed[i]
+			if s.begins[i] || !within && (len(line) == 0 || !isComment(line)) {
+				break
+			}
+			opens := bytes.Contains(line, []byte("/*"))
+			if within = (within || bytes.HasSuffix(line, []byte("*/"))) && !opens; !within {
+				d.Start = i + 1
+			}
+		}
+	}
+}
+
+// commentMarks begin comments, attributes and decorators in one of the languages.
+var commentMarks = [][]byte{
+	[]byte("//"), []byte("/*"), []byte("*"), []byte("#"), []byte("--"), []byte("%"), []byte(";"), []byte("@"),
+	[]byte("["), []byte("<!--"), []byte("(*"), []byte("{"), []byte("!"), []byte("template"),
+	[]byte("'''"), []byte(`"""`),
+}
+
+func isComment(line []byte) bool {
+	if bytes.HasSuffix(line, []byte("*/")) {
+		return true
+	}
+	return slices.ContainsFunc(commentMarks, func(mark []byte) bool { return bytes.HasPrefix(line, mark) })
+}
+
+// findEnds finds the ends and depths of definitions. A definition contains the following ones that
+// are indented more; sections of Markdown contain those of lower levels.
+func (s *source) findEnds(found []Definition, headings, preprocessed bool) {
+	indent := func(d *Definition) int {
+		if headings {
+			return len(d.Text) - len(bytes.TrimLeft([]byte(d.Text), "#"))
+		}
+		return s.indents[d.Line-1]
+	}
+	var open []*Definition
+	for n := range found {
+		d := &found[n]
+		for len(open) > 0 && indent(open[len(open)-1]) >= indent(d) {
+			s.close(open, d.Start-1, headings, preprocessed)
+			open = open[:len(open)-1]
+		}
+		open = append(open, d)
+	}
+	for ; len(open) > 0; open = open[:len(open)-1] {
+		s.close(open, len(s.lines), headings, preprocessed)
+	}
+	var around []int // the definitions that contain the next one
+	for n := range found {
+		d := &found[n]
+		for len(around) > 0 {
+			last := &found[around[len(around)-1]]
+			if indent(last) < indent(d) && last.End >= d.Line {
+				break
+			}
+			around = around[:len(around)-1]
+		}
+		if d.Depth = len(around); d.Depth > 0 {
+			d.parent = around[d.Depth-1] + 1
+		}
+		around = append(around, n)
+	}
+}
+
+// maxDepth bounds the nested definitions whose ends are looked for, because each of them may need
+// all lines of the text. Deeper ones end before the next definition.
+const maxDepth = 64
+
+// close finds the end of the innermost open definition, at the latest in line limit.
+func (s *source) close(open []*Definition, limit int, headings, preprocessed bool) {
+	d := open[len(open)-1]
+	d.End = s.lastLine(d.Line, limit)
+	if !headings && len(open) <= maxDepth {
+		d.End = s.endOf(d.Line, d.End, preprocessed)
+	}
+}
+
+// lastLine returns the last line up to a limit that is not blank.
+func (s *source) lastLine(first, limit int) int {
+	for limit > first && s.indents[limit-1] == blankLine {
+		limit--
+	}
+	return max(limit, first)
+}
+
+// endOf returns the last line of a definition that ends at the latest in line limit: the first line
+// with its own indent or less that closes it, or the line before one that does not belong to it.
+func (s *source) endOf(first, limit int, preprocessed bool) int {
+	own := s.indents[first-1]
+	last := first
+	signature := true // until something is indented more
+	for i := first; i < limit; i++ {
+		line := s.trimmed[i]
+		switch {
+		case s.indents[i] == blankLine || len(line) == 0:
+			if signature && isWhole(s.trimmed[last-1]) {
+				return last
+			}
+			continue
+		case s.indents[i] > own:
+			signature = false
+		case isLabel(line), preprocessed && line[0] == '#':
+			continue // it belongs to the definition if more of that follows
+		case s.indents[i] < own:
+			return last
+		case signature && isOpening(line): // below the signature
+		case isClosing(line):
+			if last = i + 1; !s.opensBody(i) {
+				return last
+			}
+			signature = true
+		case signature && !isWhole(s.trimmed[last-1]):
+			// a signature of several lines
+		default:
+			return last
+		}
+		last = i + 1
+	}
+	return last
+}
+
+// opensBody reports whether a line that closes a bracket is followed by the body: the end of a
+// signature of several lines, or another branch such as "} else {".
+func (s *source) opensBody(i int) bool {
+	line := s.trimmed[i]
+	if bytes.ContainsAny(line[1:], "{(") || bytes.HasSuffix(line, []byte(":")) {
+		return true
+	}
+	return line[0] == ')' && i+1 < len(s.trimmed) && bytes.HasPrefix(s.trimmed[i+1], []byte("{"))
+}
+
+// isWhole reports whether a line ends a statement.
+func isWhole(line []byte) bool {
+	return bytes.HasSuffix(line, []byte(";")) || bytes.HasSuffix(line, []byte("}"))
+}
+
+func isOpening(line []byte) bool { return line[0] == '{' || line[0] == '(' && len(line) == 1 }
+
+// isLabel reports whether a line is a label or a visibility, as "out:" and "public:" in C++.
+func isLabel(line []byte) bool {
+	name, ok := bytes.CutSuffix(line, []byte(":"))
+	return ok && len(bytes.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ")) == 0
+}
+
+// closers are words that close definitions.
+var closers = [][]byte{[]byte("end"), []byte("END"), []byte("End"), []byte("esac"), []byte("fi"), []byte("done")}
+
+func isClosing(line []byte) bool {
+	if line[0] == '}' || line[0] == ')' || line[0] == ']' {
+		return true
+	}
+	return slices.ContainsFunc(closers, func(word []byte) bool { return bytes.HasPrefix(line, word) })
+}

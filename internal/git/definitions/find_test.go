@@ -1,0 +1,218 @@
+package definitions_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/git/definitions"
+)
+
+// outline returns the definitions of a text as "START LINE END DEPTH TEXT".
+func outline(t *testing.T, file, text string) (rows []string) {
+	t.Helper()
+	language, ok := definitions.LanguageOf(file, []byte(text))
+	if !ok {
+		t.Fatalf("%s has no language", file)
+	}
+	found, err := language.Find([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range found {
+		rows = append(rows, fmt.Sprint(d.Start, d.Line, d.End, d.Depth, " ", d.Text))
+	}
+	return rows
+}
+
+func TestWholeDefinitions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, text, want string }{
+		"C": {"a.c", `#include <a.h>
+
+/*
+ * Adds two numbers,
+   and more.
+ */
+int add(int a, int b)
+{
+	if (a)
+		goto out;
+#ifdef X
+	b++;
+#endif
+out:
+	return a + b;
+}
+static int one(void) { return 1; }
+
+// a table
+static const int table[] = {
+	1,
+};
+int declared(int a,
+	     int b);
+struct s {
+	int x;
+};
+`, `3 7 16 0 int add(int a, int b)
+17 17 17 0 static int one(void) { return 1; }
+19 20 22 0 static const int table[] = {
+23 23 24 0 int declared(int a,
+25 25 27 0 struct s {`},
+		"Python": {"a.py", `import x
+
+# of the class
+@decorator(
+    1)
+class A(B):
+    """Text."""
+
+    def f(self,
+          a):
+        return a
+
+    # of g
+    async def g(self):
+        def inner():
+            pass
+        return inner
+
+X = 1
+
+def last(): pass
+`, `6 6 17 0 class A(B):
+9 9 11 1 def f(self,
+13 14 17 1 async def g(self):
+15 15 16 2 def inner():
+21 21 21 0 def last(): pass`},
+		"signatures of several lines": {"a.py", "def f(\n    a,\n):\n    return a\n\ndef g(\n    a\n) -> int:\n    pass\nx = 1\n",
+			"1 1 4 0 def f(\n6 6 9 0 def g("},
+		"such signatures of C": {"a.c", "int f(\n\tint a\n)\n{\n\treturn a;\n}\nint x = 1;\n",
+			"1 1 6 0 int f(\n7 7 7 0 int x = 1;"},
+		"Ruby": {"a.rb", "# M\nmodule M\n  # f\n  def f\n    1\n  end\n\n  def g = 2\nend\nx = 1\n",
+			"1 2 9 0 module M\n3 4 6 1 def f\n8 8 8 1 def g = 2"},
+		"Rust": {"a.rs", "/// S\n#[derive(Debug)]\npub struct S {\n    x: u8,\n}\n\nimpl S {\n    fn f(&self) -> u8 {\n" +
+			"        1\n    }\n}\nfn g() {}\n",
+			"1 3 5 0 pub struct S {\n7 7 11 0 impl S {\n8 8 10 1 fn f(&self) -> u8 {\n12 12 12 0 fn g() {}"},
+		"Markdown": {"a.md", "# A\n\ntext\n## B\ntext\n\n### C\nx\n## D\ny\n# E\n",
+			"1 1 10 0 # A\n4 4 8 1 ## B\n7 7 8 2 ### C\n9 9 10 1 ## D\n11 11 11 0 # E"},
+		"Go": {"a.go", `package a
+
+// F does it.
+func F() {
+}
+
+type (
+	// A is one.
+	A struct {
+		x int
+	}
+	B = A
+)
+
+// R reads.
+func (a *A) R() int { return 1 }
+
+const c, d = 1, 2
+`, `3 4 5 0 func F() {
+7 7 13 0 type (
+8 9 11 1 A struct {
+12 12 12 1 B = A
+15 16 16 0 func (a *A) R() int { return 1 }
+18 18 18 0 const c, d = 1, 2`},
+		"Go that cannot be parsed": {"a.go", "func F() {\n\tx :=\n}\nfunc G() {\n}\n", "1 1 3 0 func F() {\n4 4 5 0 func G() {"},
+		"shell":                    {"a.sh", "# f\nf() {\n  if x; then\n    y\n  fi\n}\nf\n", "1 2 6 0 f() {"},
+		"nothing":                  {"a.py", "", ""},
+		"no line end":              {"a.py", "def f():\n  x", "1 1 2 0 def f():"},
+		"CRLF":                     {"a.py", "def f():\r\n  x\r\n\r\ny\r\n", "1 1 2 0 def f():"},
+	} {
+		if got := strings.Join(outline(t, c.file, c.text), "\n"); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func TestDefinitionsAreFoundByName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ file, text, name, want string }{
+		{"a.c", "int add(struct buf *a);\nstruct buf {\n\tint x;\n};\nstruct buf *add(struct buf *a)\n{\n}\n", "add", "5"},
+		{"a.c", "int add(struct buf *a);\nstruct buf {\n\tint x;\n};\nstruct buf *add(struct buf *a)\n{\n}\n", "buf", "2"},
+		{"a.c", "int add(int a);\nint added(int add)\n{\n}\n", "add", "1"},
+		{"a.c", "static const int table[] = {\n\t1,\n};\n", "table", "1"},
+		{"a.c", "typedef struct a b;\n", "b", "1"},
+		{"a.cc", "void A::f()\n{\n}\nvoid B::f()\n{\n}\n", "B::f", "4"},
+		{"a.py", "class A:\n  def f(self):\n    pass\nclass B:\n  def f(self):\n    pass\n", "f", "2 5"},
+		{"a.py", "class A:\n  def f(self):\n    pass\nclass B:\n  def f(self):\n    pass\n", "B.f", "5"},
+		{"a.py", "class A:\n  def f(self):\n    pass\nclass B:\n  def f(self):\n    pass\n", "C.f", ""},
+		{"a.py", "class A(Base):\n  pass\nclass Base:\n  pass\n", "Base", "3"},
+		{"a.go", "package a\nfunc (r *R) Read() {}\nfunc (w *W) Read() {}\nfunc Read(r R) {}\n", "R.Read", "2"},
+		{"a.go", "package a\nfunc (r *R) Read() {}\nfunc Reader() { Read() }\n", "Read", "2"},
+		{"a.go", "package a\nvar x, y = 1, 2\n", "y", "2"},
+		{"a.java", "class A {\n  int f(B b) {\n  }\n  B g() {\n  }\n}\n", "g", "4"},
+		{"a.rs", "impl A for B {\n    fn f() {\n    }\n}\nfn f() {\n}\n", "B::f", "2"},
+		{"a.py", "def f(): pass\n", "", ""}, {"a.py", "def f(): pass\n", "..", ""},
+		{"a.md", "# The Title\n## Other\n", "Title", "1"},
+	} {
+		language, _ := definitions.LanguageOf(c.file, []byte(c.text))
+		found, err := language.Find([]byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, d := range definitions.Named(found, c.name) {
+			lines = append(lines, fmt.Sprint(d.Line))
+		}
+		if got := strings.Join(lines, " "); got != c.want {
+			t.Errorf("%s in %q is in the lines %q, want %q", c.name, c.text, got, c.want)
+		}
+	}
+}
+
+// FuzzFind finds that the lines of definitions are lines of the text, in their order.
+func FuzzFind(f *testing.F) {
+	for file := range samples {
+		f.Add("a."+file, samples[file].lines)
+	}
+	f.Add("a.c", "a\n/*\n*/\n*/ b {\n}\n")
+	f.Fuzz(func(t *testing.T, file, text string) {
+		for _, name := range []string{file, "a.c", "a.py", "a.md", "a.go"} {
+			language, ok := definitions.LanguageOf(name, []byte(text))
+			if !ok {
+				continue
+			}
+			found, err := language.Find([]byte(text))
+			if err != nil {
+				t.Skip()
+			}
+			last := 0
+			for _, d := range found {
+				if d.Start < 1 || d.Start > d.Line || d.Line > d.End || d.End > strings.Count(text, "\n")+1 ||
+					d.Line < last || d.Depth < 0 {
+					t.Fatalf("%s, %q: %+v after line %d", name, text, d, last)
+				}
+				last = d.Line
+				definitions.Named(found, d.Text)
+			}
+		}
+	})
+}
+
+func TestLargeTextsAreRefused(t *testing.T) {
+	t.Parallel()
+	language, _ := definitions.LanguageOf("a.py", nil)
+	for name, text := range map[string]string{
+		"bytes": strings.Repeat(" ", definitions.MaxBytes+1), "lines": strings.Repeat("\n", definitions.MaxLines+1),
+	} {
+		if _, err := language.Find([]byte(text)); err == nil {
+			t.Errorf("too many %s are no error", name)
+		}
+	}
+	deep := ""
+	for i := range 1000 {
+		deep += strings.Repeat(" ", i) + "def f():\n"
+	}
+	if found, err := language.Find([]byte(deep)); err != nil || found[999].Depth != 999 || found[0].End != 1000 {
+		t.Errorf("%d definitions, %v", len(found), err)
+	}
+}

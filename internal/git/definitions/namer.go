@@ -1,0 +1,113 @@
+package definitions
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"sync"
+)
+
+// maxLine bounds the lines that are looked at: definitions are shorter than lines of data.
+const maxLine = 400
+
+// Namer finds the names that single lines of one language define. The nil Namer finds none. Any number of goroutines
+// may use it.
+type Namer struct {
+	language    string
+	expressions func() []*regexp.Regexp // the first group that takes part is the name
+}
+
+// namers returns the namers by language.
+var namers = sync.OnceValue(func() map[string]*Namer {
+	all := make(map[string]*Namer)
+	for _, row := range patterns {
+		compiled := sync.OnceValue(func() []*regexp.Regexp {
+			list := make([]*regexp.Regexp, len(row.expressions))
+			for i, e := range row.expressions {
+				list[i] = regexp.MustCompile(e)
+			}
+			return list
+		})
+		for _, name := range row.languages {
+			all[name] = &Namer{name, compiled}
+		}
+	}
+	return all
+})
+
+// NamerOf returns the namer of the first of some languages that has patterns, by their names in github-linguist. It
+// returns nil if none has.
+func NamerOf(languages ...string) *Namer {
+	for _, name := range languages {
+		if n := namers()[name]; n != nil {
+			return n
+		}
+	}
+	return nil
+}
+
+// Version is another one for other patterns, so that what a namer found once is not mistaken for what it would find.
+func Version() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", patterns))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Language returns the name of the namer's language, "" for nil.
+func (n *Namer) Language() string {
+	if n == nil {
+		return ""
+	}
+	return n.language
+}
+
+// Name returns the place of the name that a line defines.
+func (n *Namer) Name(line []byte) (start, end int, ok bool) {
+	if n == nil || len(line) > maxLine {
+		return 0, 0, false
+	}
+	for _, e := range n.expressions() {
+		groups := e.FindSubmatchIndex(line)
+		for i := 2; i < len(groups); i += 2 {
+			if groups[i] >= 0 && !statements[string(line[groups[i]:groups[i+1]])] && !isStatement(line) {
+				return groups[i], groups[i+1], true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// Names returns a function that returns the names that a line of a text defines. Numbers of lines begin
+// at 1. Files of Go are parsed up to [MaxBytes] and [MaxLines]; larger ones are looked at line by line.
+func (n *Namer) Names(text []byte) func(number int, line []byte) []string {
+	if n.Language() == "Go" && !isTooLarge(text) {
+		defined := make(map[int][]string)
+		if _, ok := parseGo(text, defined); ok {
+			return func(number int, _ []byte) []string { return defined[number] }
+		}
+	}
+	return func(_ int, line []byte) []string {
+		if start, end, ok := n.Name(line); ok {
+			return []string{string(line[start:end])}
+		}
+		return nil
+	}
+}
+
+// isStatement reports whether a line begins with a word that begins no definition. A case class is one.
+func isStatement(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t}")
+	n := bytes.IndexFunc(line, func(r rune) bool { return r < 'a' || r > 'z' })
+	return n > 0 && statements[string(line[:n])] && !bytes.HasPrefix(line, []byte("case "))
+}
+
+// statements are the keywords of statements, which look like the names of functions before a parenthesis, or like types
+// before a name.
+var statements = map[string]bool{
+	"if": true, "else": true, "elif": true, "for": true, "foreach": true, "while": true, "until": true, "switch": true,
+	"catch": true, "return": true, "throw": true, "throws": true, "case": true, "do": true, "goto": true, "new": true,
+	"sizeof": true, "await": true, "yield": true, "delete": true, "typeof": true, "unless": true, "when": true,
+	"with": true, "using": true, "lock": true, "assert": true, "defined": true, "super": true, "import": true,
+	"package": true, "from": true, "echo": true, "print": true, "go": true, "defer": true,
+}

@@ -1,0 +1,157 @@
+package definitions_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/git/definitions"
+)
+
+// TestNames has lines of each language, with the name that each defines behind an arrow.
+func TestNamesOfLines(t *testing.T) {
+	const arrow = " → "
+	lines := 0
+	for language, text := range map[string]string{
+		"Go": `func Parse(s string) error { → Parse
+func (p *Parser[T]) next() bool { → next
+type Reader interface { → Reader
+var ErrX = errors.New("x") → ErrX
+	return parse(x)
+	parse(x)`,
+		"Python": `def parse(x): → parse
+    async def _read(self): → _read
+class Reader(Base): → Reader
+LIMIT: int = 5 → LIMIT
+    x = 5
+if x == parse(y):
+return parse(y)`,
+		"Ruby": `  def self.parse(x) → parse
+class Foo::Bar < Baz → Bar
+LIMIT = 5 → LIMIT
+parse(x)`,
+		"JavaScript": `function parse(x) { → parse
+export default class Reader extends Base { → Reader
+export const limit = 5 → limit
+const parse = async (x) => { → parse
+  async read(x) { → read
+exports.parse = parse → parse
+app.use = function use(fn) { → use
+  if (x) {
+  return parse(x)
+  } else if (y) {
+  parse(x);`,
+		"TypeScript": `export interface Reader<T> { → Reader
+  private async read(x: number): Promise<void> { → read
+export type Id = string → Id
+  for (const x of y) {`,
+		"Java": `public final class Reader extends Base { → Reader
+    public static List<String> read(int x) throws IOException { → read
+    @Override public int hashCode() { → hashCode
+    private static final int LIMIT = 5; → LIMIT
+    return read(x);
+    } else if (read(x)) {`,
+		"C#": `    internal sealed class Reader : Base → Reader
+    public async Task<int> ReadAsync(int x) → ReadAsync
+    throw new Exception(x);`,
+		"Kotlin": `data class Reader(val x: Int) → Reader
+  override suspend fun read(x: Int) = 5 → read
+fun <T> List<T>.second(): T = get(1) → second`,
+		"Swift": `public struct Reader { → Reader
+    func read(_ x: Int) -> Int { → read`,
+		"Scala": `case class Reader(x: Int) → Reader
+  def read(x: Int): Int = 5 → read`,
+		"C": `#define LIMIT 5 → LIMIT
+static int read_file(const char *name, int size) → read_file
+struct reader { → reader
+typedef struct reader reader_t; → reader_t
+void *xmalloc(size_t size) → xmalloc
+	return read_file(name, 5);
+	read_file(name, 5);
+int read_file(const char *name);
+	else if (read_file(name))`,
+		"C++": `template <typename T> class Reader : public Base { → Reader
+std::string Reader::read(int x) const { → read
+Reader::Reader(int x) → Reader
+namespace io { → io
+  delete x;`,
+		"Rust": `pub(crate) async fn read<T>(x: T) -> u8 { → read
+pub struct Reader<'a> { → Reader
+pub const LIMIT: usize = 5; → LIMIT
+macro_rules! vec { → vec
+    let x = read(5);`,
+		"PHP": `    public static function read($x) { → read
+abstract class Reader { → Reader
+    const LIMIT = 5; → LIMIT`,
+		"Perl": `sub read_file { → read_file`,
+		"Shell": `read_file() { → read_file
+function read-file { → read-file
+LIMIT=5 → LIMIT
+	echo read_file`,
+		"Lua":               "local function M.read(x) → read\nM.read = function(x) → read\nread(x)",
+		"Elixir":            "  defp read(x) do → read\ndefmodule Foo.Reader do → Reader",
+		"Erlang":            "read(X) -> → read\n-record(reader, { → reader",
+		"Haskell":           "read :: Int -> Int → read\ndata Reader = Reader → Reader",
+		"OCaml":             "let rec read x = → read\ntype reader = { → reader",
+		"Clojure":           "(defn read-file [x] → read-file",
+		"Emacs Lisp":        "(defun read-file (x) → read-file",
+		"R":                 "read_file <- function(x) { → read_file",
+		"Julia":             "function read!(x) → read!\nread(x) = 5 → read",
+		"Zig":               "pub fn read(x: u8) u8 { → read",
+		"Nim":               "proc read*(x: int): int = → read",
+		"PowerShell":        "function Read-File { → Read-File",
+		"SQL":               "CREATE TABLE IF NOT EXISTS public.readers ( → readers\nselect read(x)",
+		"Protocol Buffer":   "message Reader { → Reader\n  rpc Read(X) returns (Y); → Read",
+		"HCL":               `resource "aws_instance" "reader" { → reader`,
+		"Makefile":          "read: x y → read\nLIMIT ?= 5 → LIMIT\n	read x",
+		"Fortran Free Form": "  subroutine read_file(x) → read_file",
+		"Dart":              "abstract class Reader extends Base { → Reader",
+		"Solidity":          "contract Reader is Base { → Reader",
+	} {
+		namer := definitions.NamerOf(language)
+		for line := range strings.SplitSeq(text, "\n") {
+			source, want, defines := strings.Cut(line, arrow)
+			start, end, ok := namer.Name([]byte(source))
+			if ok != defines || ok && source[start:end] != want {
+				t.Errorf("%s: %q defines %q, want %q", language, source, source[start:end], want)
+			}
+			lines++
+		}
+	}
+	if lines < 100 {
+		t.Errorf("only %d lines", lines)
+	}
+}
+
+func TestLanguagesWithoutNamers(t *testing.T) {
+	t.Parallel()
+	if n := definitions.NamerOf("Markdown", "JSON", ""); n != nil || n.Language() != "" {
+		t.Errorf("there is a namer of %s", n.Language())
+	}
+	if _, _, ok := (*definitions.Namer)(nil).Name([]byte("def f():")); ok || definitions.NamerOf("Markdown", "Go") == nil {
+		t.Error("a language without patterns has definitions, or hides the next one")
+	}
+	if _, _, ok := definitions.NamerOf("Python").Name([]byte("def f(): " + strings.Repeat("x", 1000))); ok {
+		t.Error("a line of data is a definition")
+	}
+}
+
+func TestNamesOfGoAreParsed(t *testing.T) {
+	text := "package p\n\nconst (\n\tA, B = 1, 2\n)\n\n// func no() {\nvar s = `\nfunc no() {\n`\n\nfunc (t *T[X]) M() {\n\tC := 1\n}\n\n" +
+		"type (\n\tT[X any] struct{ f int }\n)\n"
+	want := map[int][]string{4: {"A", "B"}, 8: {"s"}, 12: {"M"}, 17: {"T"}}
+	for _, c := range []struct {
+		text string
+		want map[int][]string
+	}{{text, want}, {"package p\nfunc broken( {\nfunc f() {}\n", map[int][]string{2: {"broken"}, 3: {"f"}}}} {
+		defined := definitions.NamerOf("Go").Names([]byte(c.text))
+		number := 0
+		for line := range strings.Lines(c.text) {
+			number++
+			if got := defined(number, []byte(strings.TrimSuffix(line, "\n"))); !slices.Equal(got, c.want[number]) {
+				t.Errorf("line %d: %s, want %s", number, fmt.Sprint(got), fmt.Sprint(c.want[number]))
+			}
+		}
+	}
+}
