@@ -72,7 +72,7 @@ func (v *View) collect(q Query) *damage {
 	words := q.Words != nil && !q.Words.HasPattern()
 	v.Scans = !words && len(q.Need) == 0
 	if words {
-		if forms, exact := q.Words.Forms(); !exact {
+		if forms, exact := q.Words.Forms(); !exact && len(forms) <= maxTerms {
 			v.counts = newCounts(len(v.state.known), len(forms))
 		}
 	}
