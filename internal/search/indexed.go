@@ -24,7 +24,7 @@ func (w *walk) lookUp(s *step, l *level) {
 	if w.search.indexed == nil || s.outcome != unknown && !l.gathers {
 		return
 	}
-	verdict, counted := w.search.indexed.File(s.id, index.NamerOf(s.path).Language(), &l.sum)
+	verdict, counted := w.search.indexed.File(s.id, s.path, &l.sum)
 	if verdict == index.Absent {
 		w.target.unindexed = true
 	}

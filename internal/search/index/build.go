@@ -29,7 +29,7 @@ const (
 
 // wantedFile is a file that is not in the index.
 type wantedFile struct {
-	key   documentKey
+	id    git.ID
 	namer *definitions.Namer
 }
 
@@ -58,12 +58,12 @@ type pass struct {
 	snapshot *git.Snapshot
 	seen     map[git.ID]bool // folders of which something is missing
 	wanted   []wantedFile
-	asked    map[documentKey]bool // in wanted
+	asked    map[git.ID]bool // in wanted
 }
 
 // index indexes what is below trees of a repository.
 func (b *builder) index(snapshot *git.Snapshot, trees []git.ID) error {
-	p := &pass{builder: b, snapshot: snapshot, seen: make(map[git.ID]bool), asked: make(map[documentKey]bool)}
+	p := &pass{builder: b, snapshot: snapshot, seen: make(map[git.ID]bool), asked: make(map[git.ID]bool)}
 	for _, tree := range trees {
 		if _, err := p.folder(tree, 0); err != nil {
 			return err
@@ -119,18 +119,16 @@ func (p *pass) folder(tree git.ID, depth int) (*Folder, error) {
 }
 
 func (p *pass) file(numbering *numbering, e git.TreeEntry, sum *Sum) {
-	namer := NamerOf(e.Name)
-	key := documentKey{e.ID, namer.Language()}
-	at, ok := numbering.find(key)
+	at, ok := numbering.find(e.ID)
 	state := p.now()
 	if ok {
 		sum.add(at, numbering.all()[at].kind)
 	} else {
 		sum.Lack()
 	}
-	if (!ok || int(at) < len(state.known) && state.absent.Contains(at)) && !p.asked[key] {
-		p.asked[key] = true
-		p.wanted = append(p.wanted, wantedFile{key, namer})
+	if (!ok || int(at) < len(state.known) && state.absent.Contains(at)) && !p.asked[e.ID] {
+		p.asked[e.ID] = true
+		p.wanted = append(p.wanted, wantedFile{e.ID, NamerOf(e.Name)})
 	}
 }
 
@@ -148,8 +146,8 @@ func (t *analysisTask) Run(w *workers.Worker) {
 	for len(t.files) > 0 && read < taskBytes && t.pass.ctx.Err() == nil {
 		file := t.files[0]
 		t.files = t.files[1:]
-		content, err := t.pass.snapshot.ReadBlob(file.key.id, t.pass.options.FileBytes, a.content[:0])
-		d := document{id: file.key.id, language: file.key.language}
+		content, err := t.pass.snapshot.ReadBlob(file.id, t.pass.options.FileBytes, a.content[:0])
+		d := document{id: file.id, language: file.namer.Language()}
 		switch {
 		case errors.Is(err, git.ErrTooLarge):
 			d.kind = largeFile

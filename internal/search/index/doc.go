@@ -3,12 +3,13 @@
 //	x, err := index.New(index.Options{Repositories: catalogue.View, Scheduler: scheduler, Dir: "/var/cache/index"})
 //	go x.Run(ctx)                        // builds it
 //	view := x.View(query)                // for one search
-//	verdict, tally := view.File(id, language, &sum)
+//	verdict, tally := view.File(id, path, &sum)
 //
 // # Documents
 //
-// A document is a blob in one language, because the language tells which words are names. All repositories and commits
-// share it. Documents are numbered in memory. What is below a folder is a bitmap of numbers by the id of its tree,
+// A document is a blob; all repositories and commits share it. Its words are counted for the language of the file by
+// which it was found first, because the language tells which words are names: a file of another language is read.
+// Documents are numbered in memory. What is below a folder is a bitmap of numbers by the id of its tree,
 // so that a new commit costs the folders that are new, and a search passes over folders without a candidate.
 //
 // # Segments

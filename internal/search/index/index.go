@@ -141,7 +141,7 @@ func (x *Index) replace(anew bool, gone []*segment, added ...opened) {
 		}
 	}
 	for _, o := range added {
-		o.numbers = next.numbering.add(o.documents)
+		o.numbers, o.foreign = next.numbering.add(o.documents)
 		next.segments = append(next.segments, o.segment)
 	}
 	if anew || len(next.numbering.all()) > x.most {
@@ -176,7 +176,7 @@ func (x *Index) renumber(s *state) {
 		if err != nil {
 			continue // it is dropped when it is read
 		}
-		again.numbers = s.numbering.add(documents)
+		again.numbers, again.foreign = s.numbering.add(documents)
 		kept = append(kept, &again)
 	}
 	s.segments = kept

@@ -4,6 +4,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // cursor goes through the entries of a segment.
@@ -47,7 +49,7 @@ func (d *damage) Error() string { return d.err.Error() }
 // merge writes a segment with the documents of others. It returns a [*damage] if it cannot read one.
 func merge(to io.Writer, version string, list []*segment) (name string, err error) {
 	m := merger{writer: newWriter(to)}
-	known := make(map[documentKey]bool)
+	known := make(map[git.ID]bool)
 	for _, s := range list {
 		_, documents, err := openSegment(s.from, s.size)
 		if err != nil {
@@ -56,10 +58,10 @@ func merge(to io.Writer, version string, list []*segment) (name string, err erro
 		c := &cursor{segment: s, into: make([]uint32, len(documents))}
 		for i := range documents {
 			d := &documents[i]
-			if key := (documentKey{d.id, d.language}); known[key] {
+			if known[d.id] {
 				c.into[i] = dropped
 			} else {
-				known[key] = true
+				known[d.id] = true
 				c.into[i] = uint32(len(m.documents))
 				m.documents = append(m.documents, *d)
 				m.text += int64(d.size)

@@ -9,12 +9,6 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// documentKey identifies a document.
-type documentKey struct {
-	id       git.ID
-	language string
-}
-
 // number is how documents are counted, in the order in which they came into the index. A document that leaves the
 // index keeps its number.
 type number = uint32
@@ -24,69 +18,55 @@ type number = uint32
 type numbering struct {
 	folders *lru.Cache[git.ID, *Folder]
 
-	mu        sync.RWMutex
-	languages map[string]uint16
-	numbers   map[compactKey]number
-	known     []known // by number; elements never change
-}
-
-// compactKey is a [documentKey] with the number of its language.
-type compactKey struct {
-	id       git.ID
-	language uint16
+	mu      sync.RWMutex
+	numbers map[git.ID]number
+	known   []known // by number; elements never change
 }
 
 // known is what is known of a document.
 type known struct {
-	size uint32
-	kind kind
+	size     uint32
+	kind     kind
+	language string
 }
 
 // documentCost is the memory of a document: its places in the numbering, of which up to half are free, and in a
 // segment.
-const documentCost = 80
+const documentCost = 90
 
 func newNumbering(folderBytes int64) *numbering {
 	return &numbering{
-		folders:   lru.New[git.ID, *Folder](folderBytes),
-		languages: make(map[string]uint16), numbers: make(map[compactKey]number),
+		folders: lru.New[git.ID, *Folder](folderBytes), numbers: make(map[git.ID]number),
 	}
 }
 
 // find returns the number of a document.
-func (n *numbering) find(key documentKey) (number, bool) {
+func (n *numbering) find(id git.ID) (number, bool) {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	language, ok := n.languages[key.language]
-	if !ok {
-		return 0, false
-	}
-	at, ok := n.numbers[compactKey{key.id, language}]
+	at, ok := n.numbers[id]
 	return at, ok
 }
 
-// add numbers documents.
-func (n *numbering) add(documents []document) []number {
+// add numbers documents. Those that are known in another language are also returned, by their places in the list.
+func (n *numbering) add(documents []document) (numbers []number, foreign []uint32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	numbers := make([]number, len(documents))
+	numbers = make([]number, len(documents))
 	for i := range documents {
 		d := &documents[i]
-		language, ok := n.languages[d.language]
-		if !ok {
-			language = uint16(len(n.languages))
-			n.languages[d.language] = language
-		}
-		key := compactKey{d.id, language}
-		at, ok := n.numbers[key]
+		at, ok := n.numbers[d.id]
 		if !ok {
 			at = number(len(n.known))
-			n.numbers[key] = at
-			n.known = append(n.known, known{d.size, d.kind})
+			n.numbers[d.id] = at
+			n.known = append(n.known, known{d.size, d.kind, d.language})
 		}
 		numbers[i] = at
+		if n.known[at].language != d.language {
+			foreign = append(foreign, uint32(i))
+		}
 	}
-	return numbers
+	return numbers, foreign
 }
 
 // all returns what is known by number.

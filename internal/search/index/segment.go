@@ -53,7 +53,8 @@ const (
 	generated kind = 1 << 7 // a text that says that a program wrote it
 )
 
-// document is a blob that is read in a language.
+// document is a blob. The language tells which words are counted as names: that of the file by which it was found
+// first.
 type document struct {
 	id       git.ID
 	language string // as of [definitions.Namer.Language]
@@ -79,7 +80,8 @@ type segment struct {
 	text    int64 // bytes of the texts of its documents
 	blocks  []block
 	count   int      // of documents
-	numbers []uint32 // of its documents in the numbering; set once by the numbering
+	numbers []uint32 // of its documents; set once by the numbering
+	foreign []uint32 // documents that are known in another language, so that their names are not what counts
 }
 
 // openSegment reads the table of a segment.

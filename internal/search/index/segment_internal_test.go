@@ -122,12 +122,12 @@ func TestMergedSegmentsAnswerAsTheirParts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	var parts []*segment
-	want := make(map[documentKey]map[string][]rank.Count)
+	want := make(map[git.ID]map[string][]rank.Count)
 	for range 5 {
 		s, documents := makeSegment(t, r, 60).open(t)
 		parts = append(parts, s)
 		for i := range documents {
-			want[documentKey{documents[i].id, documents[i].language}] = countsOf(t, s, uint32(i))
+			want[documents[i].id] = countsOf(t, s, uint32(i))
 		}
 	}
 	parts = append(parts, parts[0]) // all of its documents come twice
@@ -143,7 +143,7 @@ func TestMergedSegmentsAnswerAsTheirParts(t *testing.T) {
 		t.Errorf("%d documents, want %d", len(documents), len(want))
 	}
 	for i := range documents {
-		key := documentKey{documents[i].id, documents[i].language}
+		key := documents[i].id
 		if got := countsOf(t, s, uint32(i)); fmt.Sprint(got) != fmt.Sprint(want[key]) {
 			t.Errorf("%v has %v, want %v", key, got, want[key])
 		}

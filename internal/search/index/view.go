@@ -183,6 +183,7 @@ func (v *View) addWords(s *segment, q *rank.Query) error {
 	v.add(s, wordless)
 	if v.counts != nil {
 		v.counts.lack(s, wordless)
+		v.counts.lack(s, s.foreign)
 	}
 	forms, _ := q.Forms()
 	var docs []uint32
@@ -203,10 +204,9 @@ func (v *View) addWords(s *segment, q *rank.Query) error {
 	return nil
 }
 
-// File returns what the index knows of a file, by its content and the language that its name tells. It adds the file
-// to the sum of its folder.
-func (v *View) File(id git.ID, language string, folder *Sum) (Verdict, rank.Tally) {
-	at, ok := v.state.numbering.find(documentKey{id, language})
+// File returns what the index knows of a file, and adds the file to the sum of its folder.
+func (v *View) File(id git.ID, path string, folder *Sum) (Verdict, rank.Tally) {
+	at, ok := v.state.numbering.find(id)
 	if ok = ok && int(at) < len(v.state.known); !ok {
 		folder.Lack()
 		return Absent, rank.Tally{}
@@ -222,7 +222,7 @@ func (v *View) File(id git.ID, language string, folder *Sum) (Verdict, rank.Tall
 	case k.kind == largeFile:
 		verdict = Large
 	case !v.searched.Contains(at):
-	case v.counts == nil:
+	case v.counts == nil || k.language != NamerOf(path).Language():
 		verdict = Candidate
 	default:
 		counts, complete := v.counts.of(at)
