@@ -16,6 +16,7 @@ import (
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/pattern"
@@ -383,4 +384,46 @@ func TestPushesAreSeenAtOnce(t *testing.T) {
 	}); !errors.Is(err, git.ErrNotFound) {
 		t.Errorf("a hidden repository: %v", err)
 	}
+}
+
+// An index in memory, with what searches learn of folders, keeps to its bound.
+func TestIndexInMemoryKeepsToItsBound(t *testing.T) {
+	gittest.Long(t)
+	r := rand.New(rand.NewPCG(35, 36))
+	const bound = 8 << 20
+	root := t.TempDir()
+	b := newBench(t, root, search.Options{})
+	for i := range 5 {
+		var files []gittest.File
+		for n := range 250 {
+			var text strings.Builder
+			for range 500 {
+				fmt.Fprintf(&text, "w%x needle\n", r.Uint32())
+			}
+			files = append(files, gittest.Regular(fmt.Sprintf("folder-%d/%d", n%50, n), text.String()))
+		}
+		gittest.At(t, filepath.Join(root, fmt.Sprintf("repo%d.git", i))).Commit("main", files...)
+	}
+	again, err := repos.Open(root, repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = again.Close() }()
+	b.catalogue = again
+	b.find(search.Request{Query: words("needle"), Limits: unlimited}) // what is read of the repositories stays
+	gittest.HeapFits(t, bound/4*3, func() any { // a part is for more folders than there are
+		x := b.openIndex(index.Options{Memory: bound})
+		update(t, x)
+		s := search.New(again, b.scheduler, search.Options{Index: x, TextBytes: 1, CacheBytes: 1})
+		for range 2 {
+			if _, err := s.Search(t.Context(), search.Request{Query: words("absent")}); err != nil {
+				t.Fatal(err)
+			}
+			update(t, x)
+		}
+		if stats := x.Stats(); stats.Bytes > bound/2 || stats.Documents == 0 {
+			t.Errorf("%+v", stats)
+		}
+		return x
+	})
 }

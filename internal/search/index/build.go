@@ -38,14 +38,15 @@ type builder struct {
 	*Index
 	ctx   context.Context
 	queue *workers.Queue
-	slot  *workers.Slot[*analyzer]
 	draft *draft
+	// analyzers are those that no task uses. They are too large to stay with the workers.
+	analyzers chan *analyzer
 }
 
 func (x *Index) newBuilder(ctx context.Context) *builder {
 	return &builder{
 		Index: x, ctx: ctx, queue: x.options.Scheduler.QueueOf(clientName), draft: newDraft(),
-		slot: workers.NewSlot(newAnalyzer),
+		analyzers: make(chan *analyzer, x.options.Scheduler.Workers()),
 	}
 }
 
@@ -141,8 +142,8 @@ type analysisTask struct {
 }
 
 // Run implements [workers.Task].
-func (t *analysisTask) Run(w *workers.Worker) {
-	a, read := t.pass.slot.Of(w), 0
+func (t *analysisTask) Run(*workers.Worker) {
+	a, read := t.pass.takeAnalyzer(), 0
 	for len(t.files) > 0 && read < taskBytes && t.pass.ctx.Err() == nil {
 		file := t.files[0]
 		t.files = t.files[1:]
@@ -158,14 +159,19 @@ func (t *analysisTask) Run(w *workers.Worker) {
 			t.results = append(t.results, a.analyze(d, file.namer, content))
 		}
 	}
-	if cap(a.content) > idleBuffer {
-		a.content = nil
-	}
+	t.pass.analyzers <- a
 	close(t.done)
 }
 
-// idleBuffer is the largest buffer that a worker keeps between tasks.
-const idleBuffer = 1 << 20
+// takeAnalyzer returns an analyzer, which goes back into analyzers. There are no more than workers.
+func (b *builder) takeAnalyzer() *analyzer {
+	select {
+	case a := <-b.analyzers:
+		return a
+	default:
+		return newAnalyzer()
+	}
+}
 
 // analyzeAll adds the wanted files to the draft, in their order.
 func (p *pass) analyzeAll() error {
@@ -219,7 +225,7 @@ func (p *pass) include(a *analysis) error {
 	}
 	p.draft.add(a)
 	p.now().numbering.add([]document{a.document})
-	if p.draft.cost < draftBytes {
+	if p.draft.cost < min(draftBytes, p.bound/4) {
 		return nil
 	}
 	return p.flush()

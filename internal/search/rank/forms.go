@@ -7,8 +7,8 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// maxForms bounds the forms that an [Indexer] remembers, some hundred bytes each.
-const maxForms = 200_000
+// maxForms bounds the spellings and forms that an [Indexer] remembers from text to text: some MiB.
+const maxForms = 1 << 16
 
 // FormsVersion changes with what [Indexer] counts.
 const FormsVersion = 1
