@@ -3,12 +3,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,21 +36,27 @@ func runSearch(ctx context.Context, args []string) (err error) {
 	var b searchBench
 	set.IntVar(&b.repositories, "repositories", 10_000, "number of small repositories, of 200 KB each")
 	set.IntVar(&b.rounds, "rounds", 40, "different searches of each kind")
-	set.StringVar(&b.work, "dir", filepath.Join(os.TempDir(), "repomcp-bench-search"), "folder that keeps what is generated")
+	set.StringVar(&b.work, "dir", filepath.Join(os.TempDir(), "repomcp-bench-search"),
+		"folder that keeps what is generated")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	const build = `set -e; mkdir -p "$1"; CGO_ENABLED=0 go build -trimpath -o "$1/repomcp" github.com/repomcp/repomcp/cmd/repomcp`
+	const build = `mkdir -p "$1"; CGO_ENABLED=0 exec go build -trimpath -o "$1/repomcp" \
+		github.com/repomcp/repomcp/cmd/repomcp`
 	if _, err := shell(ctx, nil, build, b.work); err != nil {
 		return err
 	}
+	fmt.Printf("\n* date: %s\n* processors: %d\n* load at the start: %s\n\n", time.Now().Format(time.DateOnly),
+		runtime.NumCPU(), load())
 	fmt.Println("| where | search | median | 95 of 100 | slowest |")
 	fmt.Println("|---|---|---|---|---|")
-	for _, place := range []struct{ name, script, argument string }{
-		{"go", goMirror, ""}, {"many", manyMirrors, strconv.Itoa(b.repositories)},
-	} {
-		b.root, b.index = filepath.Join(b.work, place.name), filepath.Join(b.work, place.name+".index")
-		if _, err := shell(ctx, nil, place.script, b.root, place.argument); err != nil {
+	for _, place := range []struct {
+		name    string
+		prepare func(context.Context) error
+	}{{"go", b.makeGo}, {fmt.Sprintf("%d repositories", b.repositories), b.makeMany}} {
+		b.root = filepath.Join(b.work, strings.Fields(place.name)[0])
+		b.index = b.root + ".index"
+		if err := place.prepare(ctx); err != nil {
 			return err
 		}
 		if err := b.measure(ctx, place.name); err != nil {
@@ -57,30 +66,59 @@ func runSearch(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-const (
-	// goMirror makes a mirror of the source tree of Go in a folder.
-	goMirror = `set -e; test -e "$1/go.git" && exit; mkdir -p "$1"; rm -rf "$1.tree"; cp -r "$(go env GOROOT)" "$1.tree"
+// goMirror makes a mirror of the source tree of Go in a folder.
+const goMirror = `set -e; test -e "$1/go.git" && exit; mkdir -p "$1"; rm -rf "$1.tree"
+		cp -r "$(go env GOROOT)" "$1.tree"
 		chmod -R u+w "$1.tree"; cd "$1.tree"; rm -rf .git pkg/tool; git init -q -b main; git add -A
 		git -c user.name=a -c user.email=a@b -c gc.auto=0 commit -q -m go
 		git clone -q --bare . "$1.new"; mv "$1.new" "$1/go.git"; rm -rf "$1.tree"`
-	// manyMirrors makes repositories of files of Go's library, each with lines of its own.
-	manyMirrors = `set -e; test -e "$1.done" && exit; rm -rf "$1"; mkdir -p "$1"; source="$(go env GOROOT)/src"
-		find "$source" -name '*.go' -size +3 -size -60 | sort > "$1.files"; total=$(wc -l < "$1.files")
-		git init -q --bare -b main "$1.template"; rm -rf "$1.template/hooks"
-		for i in $(seq "$2"); do
-			target="$1/g$((i / 100))/r$i.git"; mkdir -p "$1/g$((i / 100))"; cp -r "$1.template" "$target"
-			{
-				printf 'commit refs/heads/main\ncommitter a <a@b> 1700000000 +0000\ndata 1\nx\n'
-				for n in $(seq 16); do
-					file=$(sed -n "$(( (i * 16 + n) * 7919 % total + 1 ))p" "$1.files")
-					header="// unique${i}x$n"
-					printf 'M 100644 inline %s\ndata %s\n%s\n' "${file#"$source/"}" \
-						"$(( $(wc -c < "$file") + ${#header} + 1 ))" "$header"
-					cat "$file"; printf '\n'
-				done
-			} | git -C "$target" fast-import --quiet
-		done; touch "$1.done"`
-)
+
+func (b *searchBench) makeGo(ctx context.Context) error {
+	_, err := shell(ctx, nil, goMirror, b.root)
+	return err
+}
+
+// filesEach is the number of files in each of the many repositories.
+const filesEach = 16
+
+// makeMany makes repositories of files of Go's library, each with lines of its own.
+func (b *searchBench) makeMany(ctx context.Context) error {
+	done := fmt.Sprintf("%s.%d", b.root, b.repositories)
+	if _, err := os.Stat(done); err == nil {
+		return nil
+	}
+	if err := os.RemoveAll(b.root); err != nil {
+		return err
+	}
+	source := filepath.Join(runtime.GOROOT(), "src") //nolint:staticcheck // that of the machine that measures
+	list, err := shell(ctx, nil, `cd "$1"; find . -name '*.go' -size +3k -size -30k | sort`, source)
+	if err != nil {
+		return err
+	}
+	names := strings.Fields(list)
+	for i := range b.repositories {
+		var stream bytes.Buffer
+		stream.WriteString("commit refs/heads/main\ncommitter a <a@b> 1700000000 +0000\ndata 1\nx\n")
+		for n := range filesEach {
+			name := names[(i*filesEach+n)*7919%len(names)]
+			text, err := os.ReadFile(filepath.Join(source, name))
+			if err != nil {
+				return err
+			}
+			header := fmt.Sprintf("// unique%dx%d\n", i, n)
+			fmt.Fprintf(&stream, "M 100644 inline %s\ndata %d\n%s%s\n", strings.TrimPrefix(name, "./"),
+				len(header)+len(text), header, text)
+		}
+		const script = `mkdir -p "$1" && git init -q --bare --template= -b main "$1" && git -C "$1" fast-import --quiet`
+		importer := exec.CommandContext(ctx, "sh", "-c", script, "sh", //nolint:gosec // made above
+			filepath.Join(b.root, fmt.Sprintf("g%d/r%d.git", i/100, i)))
+		importer.Stdin, importer.Env = &stream, isolated()
+		if said, err := importer.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, said)
+		}
+	}
+	return os.WriteFile(done, nil, 0o600)
+}
 
 // measure indexes a folder of mirrors, and searches in it.
 func (b *searchBench) measure(ctx context.Context, where string) (err error) {
@@ -115,8 +153,8 @@ func (b *searchBench) measure(ctx context.Context, where string) (err error) {
 			return map[string]any{"query": frequentWords[i%len(frequentWords)]}
 		}},
 		{"a question, ranked", func(i int) map[string]any {
-			return map[string]any{"query": fmt.Sprintf("how does the %s handle a %s", frequentWords[i%len(frequentWords)],
-				frequentWords[(i+5)%len(frequentWords)])}
+			return map[string]any{"query": fmt.Sprintf("how does the %s handle a %s",
+				frequentWords[i%len(frequentWords)], frequentWords[(i+5)%len(frequentWords)])}
 		}},
 		{"an expression", func(i int) map[string]any {
 			return map[string]any{"query": fmt.Sprintf("func [A-Z]%c[a-z]+\\(ctx.*error", 'a'+i%26), "syntax": "regexp",
@@ -195,7 +233,7 @@ func row(where, name string, rounds int, do func(i int) error) error {
 
 // compare measures git grep in the single repository.
 func (b *searchBench) compare(ctx context.Context, where string) error {
-	if where != "go" {
+	if where != "go" { // the others are too many for it
 		return nil
 	}
 	return row(where, "`git grep`, a needle that is nowhere", min(b.rounds, 10), func(i int) error {
@@ -203,4 +241,10 @@ func (b *searchBench) compare(ctx context.Context, where string) error {
 			strconv.Itoa(i))
 		return err
 	})
+}
+
+// load returns the machine's, of 1, 5 and 15 minutes.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	return strings.Join(strings.Fields(string(text))[:3], " ")
 }

@@ -15,7 +15,8 @@
 //     only difference is the empty line that git finds for "^$" after a final newline.
 //   - [ByPath] orders results by repository name, then as in the tree, then by line. [ByRank] finds the same
 //     files for terms, ordered by package rank and then by repository and path. Results and counts do
-//     not depend on the cache, the index or the number of workers, and not on repositories that the visitor may not see.
+//     not depend on the cache, the index or the number of workers, and not on repositories that the visitor may not
+//     see.
 //   - A cursor names the commit in which it stopped: a push between two pages moves nothing. A
 //     repository that was not reached yet is searched at its commit at that time. A cursor gives no
 //     access: its commit must still be served. The commits of a ranked search of several repositories are

@@ -411,7 +411,7 @@ func TestIndexInMemoryKeepsToItsBound(t *testing.T) {
 	defer func() { _ = again.Close() }()
 	b.catalogue = again
 	b.find(search.Request{Query: words("needle"), Limits: unlimited}) // what is read of the repositories stays
-	gittest.HeapFits(t, bound/4*3, func() any { // a part is for more folders than there are
+	gittest.HeapFits(t, bound/4*3, func() any {                       // a part is for more folders than there are
 		x := b.openIndex(index.Options{Memory: bound})
 		update(t, x)
 		s := search.New(again, b.scheduler, search.Options{Index: x, TextBytes: 1, CacheBytes: 1})

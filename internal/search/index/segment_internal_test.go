@@ -106,7 +106,8 @@ func TestSegmentsHaveTheirDocuments(t *testing.T) {
 			for i := range list {
 				content := m.texts[list[i].id]
 				scanner.Reset(p, []byte(content), pattern.Start())
-				if isText := list[i].kind&^generated == plainText; isText && scanner.Next() && !slices.Contains(docs, uint32(i)) {
+				matches := list[i].kind&^generated == plainText && scanner.Next()
+				if matches && !slices.Contains(docs, uint32(i)) {
 					t.Errorf("%q is not among those that may match %s", content, text)
 				}
 			}
@@ -213,8 +214,8 @@ func TestDamageOfEachByteIsNoticed(t *testing.T) {
 	}
 }
 
-// FuzzSegment changes a segment, as it is and with checksums that fit: there is no panic, and only the latter may answer
-// otherwise than the sound one.
+// FuzzSegment changes a segment: there is no panic, and no other answer than that of the sound one. Where the checksums
+// are passed over there may be other answers, but no panic.
 func FuzzSegment(f *testing.F) {
 	m := makeSegment(f, rand.New(rand.NewPCG(7, 8)), 20)
 	sound, _ := m.open(f)
