@@ -91,7 +91,7 @@ func (b *searchBench) makeMany(ctx context.Context) error {
 		return err
 	}
 	source := filepath.Join(runtime.GOROOT(), "src") //nolint:staticcheck // that of the machine that measures
-	list, err := shell(ctx, nil, `cd "$1"; find . -name '*.go' -size +3k -size -30k | sort`, source)
+	list, err := shell(ctx, nil, `cd "$1"; find . -type f -name '*.go' -size +3k -size -30k | sort`, source)
 	if err != nil {
 		return err
 	}

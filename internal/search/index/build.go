@@ -39,6 +39,8 @@ type builder struct {
 	ctx   context.Context
 	queue *workers.Queue
 	draft *draft
+	// evicts lets older segments make room: what is indexed was pushed.
+	evicts bool
 	// analyzers are those that no task uses. They are too large to stay with the workers.
 	analyzers chan *analyzer
 }
@@ -177,6 +179,9 @@ func (b *builder) takeAnalyzer() *analyzer {
 func (p *pass) analyzeAll() error {
 	var pending []*analysisTask
 	for len(p.wanted) > 0 || len(pending) > 0 {
+		if p.isFull() && !p.evicts {
+			p.wanted = nil
+		}
 		for len(p.wanted) > 0 && len(pending) < 2*p.options.Scheduler.Workers() {
 			n := min(taskFiles, len(p.wanted))
 			t := &analysisTask{pass: p, files: p.wanted[:n], done: make(chan struct{})}
@@ -186,6 +191,9 @@ func (p *pass) analyzeAll() error {
 				return err
 			}
 			pending = append(pending, t)
+		}
+		if len(pending) == 0 {
+			break
 		}
 		t := pending[0]
 		pending = pending[1:]
@@ -248,7 +256,7 @@ func (b *builder) flush() error {
 	}
 	d := b.draft
 	b.draft = newDraft()
-	if !b.makeRoom(d.cost / 2) { // what is written takes less
+	if !b.makeRoom(d.cost/2, b.evicts) { // what is written takes less
 		return nil
 	}
 	s, err := b.add(nil, func(to io.Writer) (string, error) { return d.writeTo(to, b.version) })
@@ -299,12 +307,13 @@ func (b *builder) mergeable() []*segment {
 		tiers[level] = append(tiers[level], s)
 	}
 	for _, list := range tiers {
-		sum := int64(0)
-		for _, s := range list {
-			sum += s.text
+		n, sum := 0, int64(0)
+		for n < len(list) && sum+list[n].text <= maxSegment {
+			sum += list[n].text
+			n++
 		}
-		if len(list) >= tier && sum <= maxSegment {
-			return list
+		if len(list) >= tier && n > 1 {
+			return list[:n]
 		}
 	}
 	return nil

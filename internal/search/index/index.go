@@ -67,7 +67,7 @@ type Index struct {
 	wanted   []want                       // by searches
 	asked    *lru.Cache[git.ID, struct{}] // trees that were wanted before
 	lost     int                          // damaged segments that were dropped, whose files are to be found again
-	full     bool                         // segments were dropped to make room
+	full     bool                         // there was no room for a segment
 }
 
 // New returns an index, with the segments in its folder. A quarter of the memory is for what is below folders, a
@@ -203,8 +203,8 @@ func (x *Index) remove(s *segment) {
 	x.discard([]*segment{s})
 }
 
-// makeRoom removes the oldest segments until there is room for a new one, and reports whether there is.
-func (x *Index) makeRoom(bytes int64) bool {
+// makeRoom reports whether there is room for a new segment. With evicts it removes the oldest ones until there is.
+func (x *Index) makeRoom(bytes int64, evicts bool) bool {
 	for {
 		segments := x.now().segments
 		used := bytes
@@ -222,15 +222,14 @@ func (x *Index) makeRoom(bytes int64) bool {
 			x.options.Logger.Warn("the search index is full, so that searches have to read some files; raise " +
 				"--index-memory, or --index-bytes with --index-dir")
 		}
-		if len(segments) == 0 {
+		if len(segments) == 0 || !evicts {
 			return false
 		}
 		x.remove(segments[0])
 	}
 }
 
-// isFull reports whether segments had to make room for others. What is not new is not indexed then: it would go
-// in turn.
+// isFull reports whether there was no room for a segment. Only pushes are indexed then.
 func (x *Index) isFull() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -68,6 +68,7 @@ func (x *Index) Update(ctx context.Context) (changed int, err error) {
 	pending := x.changed()
 	for _, refs := range []func(*git.Snapshot) []git.ID{headTree, allTrees} {
 		for name := range pending {
+			_, b.evicts = x.progress.stamps[name]
 			if err := b.indexTrees(name, refs); err != nil {
 				return len(pending), err
 			}
@@ -105,6 +106,7 @@ func (x *Index) changed() map[string]refsStamp {
 
 // indexWanted indexes the commits that searches asked for.
 func (b *builder) indexWanted() error {
+	b.evicts = false
 	b.mu.Lock()
 	wanted := b.wanted
 	b.wanted = nil
