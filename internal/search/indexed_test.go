@@ -427,3 +427,26 @@ func TestIndexInMemoryKeepsToItsBound(t *testing.T) {
 		return x
 	})
 }
+
+// A result says that every file was read because the index could not help, and only then.
+func TestScansAreSaid(t *testing.T) {
+	root := t.TempDir()
+	hello(t, root, "repo")
+	b := newBench(t, root, search.Options{})
+	x := b.newIndex("")
+	update(t, x)
+	for _, c := range []struct {
+		query string
+		order search.Order
+		want  bool
+	}{
+		{`"hello"`, search.ByPath, false}, {`"he"`, search.ByPath, true}, {`/h.l+o/`, search.ByPath, true},
+		{`/h.l+o world/`, search.ByPath, false}, {`"he" hello`, search.ByPath, false}, {"he", search.ByRank, true}, // within words
+		{"hello", search.ByRank, false}, {`hello "lo"`, search.ByRank, true},
+	} {
+		result, err := b.with(x).Search(t.Context(), search.Request{Query: parse(t, c.query), Order: c.order})
+		if err != nil || result.Scanned != c.want {
+			t.Errorf("%s: %v, %v; want %v", c.query, result.Scanned, err, c.want)
+		}
+	}
+}
