@@ -151,7 +151,7 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
 		Memory: f.historyCache + f.searchCache + f.index.memory, TLSCert: f.tlsCert, TLSKey: f.tlsKey,
 		SessionKey: f.sessionKeyFile,
-		LinkKeys: f.links.keyFile, Redis: f.links.redis, CacheDir: f.cache.dir, CacheBytes: f.cache.bytes,
+		LinkKeys:   f.links.keyFile, Redis: f.links.redis, CacheDir: f.cache.dir, CacheBytes: f.cache.bytes,
 		Bucket: f.cache.objects, PublicBucket: f.cache.public,
 	}
 	if f.noEvents {
