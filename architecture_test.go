@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 		"internal/operate/metrics", "internal/operate/refresh", "internal/operate/statuspage",
 		"internal/operate/telemetry",
 		"internal/repos", "internal/resources", "internal/resources/skills", "internal/resources/uploadpack",
-		"internal/search", "internal/tools", "internal/tools/prompts", "internal/watch",
+		"internal/search", "internal/search/index", "internal/tools", "internal/tools/prompts", "internal/watch",
 	},
 
 	"client": {"client/internal/retry", "internal/mcp/binary"},
@@ -126,9 +126,14 @@ var arrows = map[string][]string{
 	},
 
 	"internal/search": {
-		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/definitions",
-		"internal/git/diff", "internal/git/wildmatch", "internal/repos", "internal/search/language",
-		"internal/search/pattern", "internal/search/rank",
+		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git", "internal/git/diff",
+		"internal/git/wildmatch", "internal/repos", "internal/search/index", "internal/search/language",
+		"internal/search/pattern", "internal/search/rank", "internal/git/definitions",
+	},
+	"internal/search/index": {
+		"internal/base/lru", "internal/base/workers", "internal/cache", "internal/git", "internal/git/definitions",
+		"internal/git/diff", "internal/repos", "internal/search/language", "internal/search/pattern",
+		"internal/search/rank",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
@@ -315,6 +320,7 @@ var fences = map[string][]string{
 	"github.com/klauspost": {"client/internal/dotgit", "client/unpack", "internal/archive/compress/gzip",
 		"internal/archive/compress/zstd", "internal/git/binarypatch"},
 	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
+	"github.com/RoaringBitmap":  {"internal/search/index"},
 	"github.com/kljensen":       {"internal/search/rank"},
 	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
 	"github.com/fsnotify":       {"internal/watch"},

@@ -8,10 +8,11 @@
 # disk, or of memory with BENCH='-dir /dev/shm/bench'.
 # `make bench-git` does so for git clients alone; it wants nginx and fcgiwrap.
 # `make bench-checkout` does so for archives that are clones, with nginx and fcgiwrap too.
+# `make bench-search` does so for code searches with an index, in one repository and in ten thousand.
 # `make bench-agents` asks search_code the questions of the sets in the folder REPOMCP_AGENT_SETS.
 # `make bench-go` runs the benchmarks of single functions.
 
-.PHONY: bench bench-sync bench-git bench-checkout bench-agents bench-go
+.PHONY: bench bench-sync bench-git bench-checkout bench-search bench-agents bench-go
 
 # record puts a report between the lines of a document that are marked for it.
 record = go run ./bench $(1) $(BENCH) > report.md && sed -i -e '/<!-- $(2):begin/,/<!-- $(2):end/{//!d}' \
@@ -28,6 +29,9 @@ bench-git:
 
 bench-checkout:
 	$(call record,-only checkout,checkout)
+
+bench-search:
+	$(call record,search,search)
 
 bench-agents:
 	go run ./bench agents $(BENCH)

@@ -76,7 +76,7 @@ func runAgents(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := startStdio(ctx, work)
+	server, err := startStdio(ctx, filepath.Join(work, "repomcp"), filepath.Join(work, "root"))
 	if err != nil {
 		return err
 	}
@@ -98,10 +98,11 @@ type stdioServer struct {
 	id      int
 }
 
-func startStdio(ctx context.Context, work string) (*stdioServer, error) {
+// startStdio starts a server for the mirrors below a folder.
+func startStdio(ctx context.Context, binary, root string, flags ...string) (*stdioServer, error) {
 	s := &stdioServer{
-		process: exec.CommandContext(ctx, filepath.Join(work, "repomcp"), //nolint:gosec // built by this program
-			"stdio", "--root", filepath.Join(work, "root")),
+		process: exec.CommandContext(ctx, binary, //nolint:gosec // built by this program
+			append([]string{"stdio", "--root", root}, flags...)...),
 	}
 	var err error
 	if s.in, err = s.process.StdinPipe(); err != nil {

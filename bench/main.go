@@ -8,6 +8,7 @@
 //	go run ./bench -quick       # on small repositories
 //	go run ./bench -only a,search -rounds 9
 //	go run ./bench -only sync   # sync beside git, curl and rsync
+//	go run ./bench search      # code searches that have an index: see runSearch
 //	go run ./bench agents -sets DIR   # which files one search finds for questions: see runAgents
 //
 // REPOMCP_BENCH_REPO names a repository of your own to measure as well.
@@ -62,6 +63,9 @@ type bench struct {
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == peerCommand {
 		return runPeer(ctx, args[1:])
+	}
+	if len(args) > 0 && args[0] == searchCommand {
+		return runSearch(ctx, args[1:])
 	}
 	if len(args) > 0 && args[0] == agentsCommand {
 		return runAgents(ctx, args[1:])

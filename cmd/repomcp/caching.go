@@ -67,6 +67,7 @@ type caching struct {
 	cache   *cache.Cache
 	disk    *cache.Disk
 	buckets []cache.Bucket
+	shared  cache.Bucket // as this server reaches it; nil: none
 	redis   *redis.Client
 	logger  *slog.Logger
 }
@@ -127,6 +128,7 @@ func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects
 		c.buckets = append(c.buckets, bucket)
 		*b.to = bucket
 	}
+	c.shared = own
 	objects := cache.NewObjects(own, public)
 	if f.public == "" {
 		return objects, nil

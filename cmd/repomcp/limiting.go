@@ -56,7 +56,12 @@ func (f *limitFlags) budget(env cli.Environment) int64 {
 
 // fitCaches shrinks caches of default size if there is little memory.
 func (f *mirrorFlags) fitCaches(memory int64) {
-	if caches := limits.Caches(memory); !f.cachesChosen() && f.historyCache+f.searchCache > caches {
+	caches := limits.Caches(memory)
+	if !f.index.chosen() {
+		f.index.memory = min(f.index.memory, caches*3/8)
+		caches -= f.index.memory
+	}
+	if !f.cachesChosen() && f.historyCache+f.searchCache > caches {
 		f.searchCache = caches / 5
 		f.historyCache = caches - f.searchCache
 	}
@@ -74,7 +79,7 @@ func (f *mirrorFlags) limit(env cli.Environment) *limits.Limiter {
 	f.workers = limits.Workers(memory, runtime.GOMAXPROCS(0))
 	l := f.limiting
 	return limits.New(limits.Options{
-		Memory:  limits.Requests(memory, f.historyCache+f.searchCache, f.workers),
+		Memory:  limits.Requests(memory, f.historyCache+f.searchCache+f.index.memory, f.workers),
 		Streams: l.streams, Calls: l.calls, PerRepository: l.perRepository, Share: min(l.share, 100),
 		Patience: l.patience,
 	})

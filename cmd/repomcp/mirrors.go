@@ -20,6 +20,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
@@ -29,6 +30,7 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/resources/skills"
 	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/tools/prompts"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -80,6 +82,7 @@ type mirrorFlags struct {
 	rescan           time.Duration
 	verify           bool
 	searchCache      int64
+	index            indexFlags
 	tools            []string
 	noLinks          bool
 	historyCache     int64
@@ -132,6 +135,7 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 		"maximal number of subscriptions of all clients")
 	set.Var(cli.NewSize(&f.searchCache, search.DefaultCacheBytes), "search-cache",
 		"memory for the results of earlier code searches")
+	f.index.define(set)
 	set.Var(cli.NewSize(&f.historyCache, defaultHistoryCache), "history-cache",
 		"memory for data of commits and paths: half of it for commit-graph files and which commits may be "+
 			"read, a quarter for logs, blames and comparisons, a quarter for the parents of commits")
@@ -176,6 +180,8 @@ type mirrors struct {
 	skills        *skills.Library
 	refresher     *refresh.Refresher // nil: mirrors are not refreshed
 	messages      *mcp.Server
+	index         *index.Index
+	searcher      *search.Searcher
 	limits        *limits.Limiter
 	logger        *slog.Logger
 }
@@ -200,7 +206,11 @@ func (f mirrorFlags) open(
 
 func (m *mirrors) close() error {
 	m.engine.Close()
-	return m.catalogue.Close()
+	var err error
+	if m.index != nil {
+		err = m.index.Close()
+	}
+	return errors.Join(err, m.catalogue.Close())
 }
 
 // library returns the skills of --skills.
@@ -226,8 +236,13 @@ func (f mirrorFlags) checkCheckoutOrigin() error {
 }
 
 // assemble creates resources and messages. The options are those of the transport.
-func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages mcp.Options) error {
+func (m *mirrors) assemble(
+	f mirrorFlags, contents resources.Options, messages mcp.Options, shared cache.Bucket,
+) error {
 	err := f.checkCheckoutOrigin()
+	if err == nil {
+		err = m.openIndex(f, shared)
+	}
 	if err != nil {
 		return err
 	}
@@ -257,8 +272,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	}
 	offered, err := f.chooseTools(tools.Options{
 		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Limits: m.limits, Logger: m.logger,
-		Searcher: search.New(m.catalogue, m.engine.Scheduler(), search.Options{CacheBytes: f.searchCache}),
-		Facts:    contents.Facts,
+		Searcher: m.searcher, Facts: contents.Facts,
 	})
 	if err != nil {
 		return err
@@ -299,7 +313,7 @@ func (f mirrorFlags) refresher(logger *slog.Logger) (*refresh.Refresher, error) 
 
 // background returns what runs while the server serves.
 func (m *mirrors) background(f mirrorFlags) []func(context.Context) {
-	background := []func(context.Context){m.catalogue.Watch, m.subscriptions.Run}
+	background := []func(context.Context){m.catalogue.Watch, m.subscriptions.Run, m.index.Run}
 	if m.refresher != nil {
 		background = append(background, m.refresher.Run)
 	}

@@ -111,7 +111,7 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	}
 	contents := resources.Options{Links: s.linking.Linking, Cache: s.caching.cache, GitClients: s.git != nil}
 	err = s.assemble(s.flags.mirrorFlags, contents,
-		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)})
+		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)}, s.caching.shared)
 	if err == nil {
 		s.server = s.newServer()
 	}

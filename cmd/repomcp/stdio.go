@@ -80,7 +80,7 @@ func serveStdio(c *cobra.Command, env cli.Environment, flags mirrorFlags) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, served.close()) }()
-	if err := served.assemble(flags, resources.Options{NoHTTP: true}, mcp.Options{}); err != nil {
+	if err := served.assemble(flags, resources.Options{NoHTTP: true}, mcp.Options{}, nil); err != nil {
 		return err
 	}
 	operator, err := newAdministration(env, nil, "", logger)

@@ -95,6 +95,17 @@ func (r *Repository) RefStamp() RefStamp {
 	return stamp.OfRefs(r.catalogue.store.Root(), r.dir, r.list)
 }
 
+// HeadStamp changes when HEAD may lead to another commit.
+type HeadStamp = stamp.Head
+
+// HeadStamp computes the present stamp. ref is the full name of the branch that HEAD leads to, or HEAD.
+func (r *Repository) HeadStamp(ref string) (HeadStamp, error) {
+	if err := r.admit(); err != nil {
+		return HeadStamp{}, err
+	}
+	return stamp.OfHead(r.catalogue.store.Root(), r.dir, ref), nil
+}
+
 // list lists a folder below the root.
 func (r *Repository) list(dir string) ([]fs.DirEntry, error) {
 	return files.ReadDir(r.catalogue.store.Root(), dir)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
@@ -138,7 +139,7 @@ func (s *search) closeRepository(st *step) {
 	s.target = nil
 	s.moved = true
 	if i := slices.Index(s.open, st.target); i >= 0 {
-		_ = st.target.snapshot.Close() // never fails
+		st.target.close()
 		s.open = slices.Delete(s.open, i, i+1)
 	}
 }
@@ -263,7 +264,7 @@ func (t *linePage) fill(part *packedLines) (full bool) {
 func (s *search) scanFrom(st *step, from pattern.Position, limit int) (*packedLines, error) {
 	var part *packedLines
 	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
-		takes, _ := s.query.symbols.filter(namerOf(st.path), content)
+		takes, _ := s.query.symbols.filter(index.NamerOf(st.path), content)
 		part = collectLines(sc, s.query.pattern, takes, content, from, max(limit, packedBytes))
 	}); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
@@ -35,7 +36,7 @@ const (
 
 // scratch is the working memory of a worker.
 type scratch struct {
-	content []byte
+	content []byte // the buffer of [Searcher.readText]
 	scanner pattern.Scanner
 	ranker  rank.Scanner
 	packed  []byte
@@ -75,10 +76,18 @@ func (b *batch) Run(w *workers.Worker) {
 	close(b.done)
 }
 
+// fail notes that the repository could not be opened.
+func (b *batch) fail(err error) {
+	for _, i := range b.todo {
+		b.steps[i].outcome, b.steps[i].err = damaged, err
+	}
+	b.todo = nil
+}
+
 // searchFile searches a file and returns the number of bytes read.
 func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	s := b.search
-	content, err := b.target.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])
+	content, err := s.readText(b.target.snapshot, f.id, sc)
 	if err != nil {
 		f.outcome, f.err = damaged, damageIfMissing(err)
 		if errors.Is(err, git.ErrTooLarge) {
@@ -87,7 +96,6 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 		}
 		return 0
 	}
-	sc.content = content
 	s.read.Add(int64(len(content)))
 	switch {
 	case f.unsure && !s.query.files.byContent(f.path, content):
@@ -109,7 +117,7 @@ func (s *search) scan(sc *scratch, path string, content []byte) (outcome, findin
 		return isBinary, nil
 	}
 	p := s.query.pattern
-	if p != nil && int64(len(content))*int64(p.Cost()) > maxSteps {
+	if s.query.mayTakeLong(int64(len(content))) {
 		return isLarge, nil
 	}
 	if s.query.symbols != nil { // definitions are looked up only where the names are
@@ -117,7 +125,7 @@ func (s *search) scan(sc *scratch, path string, content []byte) (outcome, findin
 			return none, nil
 		}
 	}
-	namer := namerOf(path)
+	namer := index.NamerOf(path)
 	takes, known := s.query.symbols.filter(namer, content)
 	switch {
 	case !known:
@@ -142,18 +150,20 @@ func (s *search) fileKey(f *step) fileKey {
 	if s.query.ranking == nil && s.query.symbols == nil {
 		return fileKey{id: f.id}
 	}
-	return fileKey{f.id, namerOf(f.path).Language()}
+	return fileKey{f.id, index.NamerOf(f.path).Language()}
 }
 
 // onWorker runs do with a file's content on a worker, and waits.
 func (s *search) onWorker(t *target, id git.ID, do func(sc *scratch, content []byte)) error {
+	if err := s.openTarget(t); err != nil {
+		return err
+	}
 	done, failed := make(chan struct{}), error(nil)
 	task := workers.Func(func(w *workers.Worker) {
 		defer close(done)
 		sc := s.slot.Of(w)
-		content, err := t.snapshot.ReadBlob(id, s.options.FileBytes, sc.content[:0])
+		content, err := s.readText(t.snapshot, id, sc)
 		if failed = damageIfMissing(err); err == nil {
-			sc.content = content
 			do(sc, content)
 		}
 	})

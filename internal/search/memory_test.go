@@ -38,7 +38,7 @@ func TestAnswersKeepToTheirBound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b.find(search.Request{Query: ask.query(0), Limits: unlimited}) // what is read of the repository stays
 			gittest.HeapFits(t, bound, func() any {
-				searcher := search.New(b.catalogue, b.scheduler, search.Options{CacheBytes: bound})
+				searcher := search.New(b.catalogue, b.scheduler, search.Options{CacheBytes: bound, TextBytes: 1})
 				for i := range ask.number {
 					if _, err := searcher.Search(t.Context(), search.Request{Query: ask.query(i),
 						Limits: unlimited}); err != nil {

@@ -364,12 +364,12 @@ func TestWordsWithinWords(t *testing.T) {
 	}
 }
 
-// A file that a cache knows of, and that cannot be read for its lines, is damaged.
+// A file that a cache knows of, and that cannot be read for its lines, is damaged. A kept text need not be read.
 func TestDamageOfRankedFiles(t *testing.T) {
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	repo.Commit("main", gittest.Regular("a.py", "needle needle\n"), gittest.Regular("b.py", "needle\n"))
-	b := newBench(t, root, search.Options{})
+	b := newBench(t, root, search.Options{TextBytes: 1})
 	request := search.Request{Query: parse(t, "needle"), Order: search.ByRank}
 	if got := ranking(b.find(request)); !slices.Equal(got, []string{"a.py", "b.py"}) {
 		t.Fatalf("%q", got)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
 
@@ -72,12 +73,11 @@ func (s *search) readIn(name string, files []candidate, indexes []int, failed []
 func (s *search) readCandidate(snapshot *git.Snapshot, c *candidate, sc *scratch,
 	do func(sc *scratch, text rank.Text),
 ) error {
-	content, err := snapshot.ReadBlob(c.id, s.options.FileBytes, sc.content[:0])
+	content, err := s.readText(snapshot, c.id, sc)
 	if err != nil {
 		return damageIfMissing(err)
 	}
-	sc.content = content
-	namer := namerOf(c.path)
+	namer := index.NamerOf(c.path)
 	takes, _ := s.query.symbols.filter(namer, content)
 	do(sc, s.query.textOf(namer, takes, content))
 	if cap(sc.content) > idleBuffer {

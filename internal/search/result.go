@@ -89,6 +89,9 @@ type Result struct {
 	// them. Cut is the limit because of which later files are ranked apart, behind these.
 	Ranked int
 	Cut    Stop
+	// Scanned reports that no three characters in a row are known of all matches, so that the index could not tell
+	// which files to read.
+	Scanned bool
 	// Within reports that no file has one of the words, and that these files have all of them within longer words.
 	Within bool
 	Counts Counts

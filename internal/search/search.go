@@ -15,6 +15,7 @@ import (
 	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
@@ -24,6 +25,10 @@ type Options struct {
 	CacheBytes int64
 	// FileBytes is the size above which files are not searched.
 	FileBytes int64
+	// Index tells which files can match; nil: all are read. It must have the same FileBytes.
+	Index *index.Index
+	// TextBytes bounds the texts of files, and the entries of folders, that are kept for later searches.
+	TextBytes int64
 }
 
 // The defaults of [Options].
@@ -34,6 +39,8 @@ const (
 	// DefaultFileBytes is above every source file that a person reads. Each worker may hold one
 	// file.
 	DefaultFileBytes = 4 << 20
+	// DefaultTextBytes holds the texts of a large source tree.
+	DefaultTextBytes = 128 << 20
 )
 
 // Searcher searches the repositories of a catalogue. Any number of goroutines may use it.
@@ -42,18 +49,24 @@ type Searcher struct {
 	scheduler *workers.Scheduler
 	options   Options
 	cache     *answerCache
+	texts     *texts
+	entries   *lru.Cache[git.ID, []git.TreeEntry] // of folders
 	slot      *workers.Slot[*scratch]
 	pinned    *lru.Cache[[sumBytes]byte, commits] // of ranked searches, by slice.sum
+	heads     *lru.Cache[string, head]            // by repository
 }
 
 // New makes the one searcher of a process. The scheduler's workers search the files.
 func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *Searcher {
 	options.CacheBytes = cmp.Or(options.CacheBytes, DefaultCacheBytes)
 	options.FileBytes = cmp.Or(options.FileBytes, DefaultFileBytes)
+	options.TextBytes = cmp.Or(options.TextBytes, DefaultTextBytes)
 	return &Searcher{
 		catalogue: catalogue, scheduler: scheduler, options: options, cache: newAnswerCache(options.CacheBytes),
+		texts: newTexts(options.TextBytes / 4 * 3), entries: lru.New[git.ID, []git.TreeEntry](options.TextBytes / 4),
 		slot:   workers.NewSlot(func() *scratch { return new(scratch) }),
 		pinned: lru.New[[sumBytes]byte, commits](maxPinned),
+		heads:  lru.New[string, head](maxHeads),
 	}
 }
 
@@ -76,7 +89,8 @@ type search struct {
 	// skipLines is the number of lines of the cursor's file that an earlier call returned.
 	skipLines int
 
-	ranked *ranked // nil if the order is ByPath
+	ranked  *ranked     // nil if the order is ByPath
+	indexed *index.View // nil if all files are read
 
 	open    []*target
 	pending []*batch
@@ -137,6 +151,10 @@ func (s *Searcher) search(ctx context.Context, request Request) (*Result, error)
 	if request.Order == ByRank {
 		run.ranked = newRanked()
 	}
+	if s.options.Index != nil && !query.mayTakeLong(s.options.FileBytes) {
+		run.indexed = s.options.Index.View(query.forIndex())
+		run.result.Scanned = run.indexed.Scans
+	}
 	w, err := run.walk()
 	if err != nil {
 		return nil, err
@@ -158,7 +176,7 @@ func (s *Searcher) search(ctx context.Context, request Request) (*Result, error)
 func (s *search) close() {
 	s.queue.Close()
 	for _, t := range s.open {
-		_ = t.snapshot.Close() // never fails
+		t.close()
 	}
 }
 
@@ -292,6 +310,11 @@ func (s *search) fill(w *walk, more *bool) (*batch, error) {
 		if next.kind == end || next.kind == problem {
 			b.target = next.target
 			break
+		}
+	}
+	if len(b.todo) > 0 {
+		if err := s.openTarget(b.target); err != nil {
+			b.fail(err)
 		}
 	}
 	if len(b.todo) == 0 {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git/definitions"
-	"github.com/repomcp/repomcp/internal/search/language"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
@@ -40,9 +39,6 @@ func (s *symbols) filter(namer *definitions.Namer, content []byte) (lineFilter, 
 		return slices.ContainsFunc(defined(number, line), s.has)
 	}, true
 }
-
-// namerOf returns the namer of the language that a file's name tells, or nil.
-func namerOf(path string) *definitions.Namer { return definitions.NamerOf(language.Of(path)...) }
 
 func (s *symbols) has(name string) bool {
 	return slices.ContainsFunc(s.names, func(wanted string) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/search/language"
 )
 
@@ -50,11 +51,14 @@ const (
 	end                 // of the repository
 )
 
-// target is an open repository at a commit.
+// target is a repository at a commit.
 type target struct {
 	name     string
-	snapshot *git.Snapshot
+	snapshot *git.Snapshot // nil until something is read: see [search.openTarget]
 	commit   git.ID
+	tree     git.ID
+
+	unindexed bool // a file is not in the index
 }
 
 // walk goes through repositories and their trees ahead of the search. It is not a [git.WalkTree]:
@@ -76,6 +80,11 @@ type level struct {
 	answer  *treeAnswer     // if it is known
 	next    int
 	resume  []string // remaining parts of the path to resume at, or nil
+
+	tree    git.ID
+	known   *index.Folder // what the index has of it, or nil
+	sum     index.Sum     // of the entries so far
+	gathers bool          // the sum will be that of the whole folder, and is not known
 }
 
 func (w *walk) next(ctx context.Context) (s step, ok bool, err error) {
@@ -94,6 +103,7 @@ func (w *walk) next(ctx context.Context) (s step, ok bool, err error) {
 			}
 		case len(w.levels) == 0:
 			s = step{kind: end, target: w.target}
+			w.search.want(w.target)
 			w.target = nil
 			return s, true, nil
 		default:
@@ -147,8 +157,18 @@ func (w *walk) root(tree git.ID, from position) level {
 	return l
 }
 
-// open takes a snapshot and resolves the commit to search.
+func (t *target) close() {
+	if t.snapshot != nil {
+		_ = t.snapshot.Close() // never fails
+	}
+}
+
+// open finds the commit to search. There is no snapshot yet if the commit of HEAD is known.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, git.ID, error) {
+	isHead := w.search.request.Ref == "" && w.pinned(name, from).IsZero()
+	if known, ok := w.search.knownHead(name); ok && isHead && w.search.indexed != nil {
+		return &target{name: name, commit: known.commit, tree: known.tree}, known.tree, nil
+	}
 	snapshot, err := w.search.view.Snapshot(name)
 	if err != nil {
 		return nil, git.ID{}, err
@@ -160,7 +180,10 @@ func (w *walk) open(ctx context.Context, name string, from position) (*target, g
 	if err != nil {
 		return nil, git.ID{}, errors.Join(fmt.Errorf("repository %s: %w", name, err), snapshot.Close())
 	}
-	return &target{name, snapshot, commit.ID}, commit.Tree, nil
+	if isHead {
+		w.search.rememberHead(name, snapshot, commit)
+	}
+	return &target{name: name, snapshot: snapshot, commit: commit.ID, tree: commit.Tree}, commit.Tree, nil
 }
 
 // pinned returns the commit of an earlier page, or zero.
@@ -201,7 +224,7 @@ func (w *walk) entry() (s step, ok bool, err error) {
 		s, err = w.folder(s, resume)
 		return s, true, err
 	case e.Mode.IsRegular() && !s.resumed:
-		return w.file(s)
+		return w.file(s, l)
 	case s.resumed:
 		return step{}, false, ErrCursor
 	}
@@ -215,17 +238,17 @@ func join(folder, name string) string {
 	return folder + "/" + name
 }
 
-// leaveLevel leaves the innermost folder. The level of root was never entered.
-func (w *walk) leaveLevel() { w.levels = w.levels[:len(w.levels)-1] }
-
 // file returns the step of a file, unless its path deselects it.
-func (w *walk) file(s step) (step, bool, error) {
+func (w *walk) file(s step, l *level) (step, bool, error) {
 	selected := w.search.query.files.byPath(s.path)
 	if selected == language.No {
+		s.outcome = excluded
+		w.lookUp(&s, l)
 		return step{}, false, nil
 	}
 	s.kind, s.unsure = file, selected == language.Unsure
 	s.outcome, s.found = w.search.files.file(w.search.fileKey(&s))
+	w.lookUp(&s, l)
 	s.skip, w.search.skipLines = w.search.skipLines, 0
 	return s, true, nil
 }
@@ -233,26 +256,35 @@ func (w *walk) file(s step) (step, bool, error) {
 // folder enters a folder, or skips one that is known to have no match.
 func (w *walk) folder(s step, resume []string) (step, error) {
 	s.remember = !s.resumed
+	above, known := &w.levels[len(w.levels)-1], w.known(s.id)
 	if s.remember {
 		if answer := w.search.trees.tree(w.search.treeKey(s.id, s.path)); answer != nil {
 			if len(answer.children) == 0 {
 				s.kind, s.whole = skipped, answer.tail
+				above.sum.AddFolder(known)
 				return s, nil
 			}
 			s.kind, s.remember = enter, false
-			w.levels = append(w.levels, level{path: s.path, answer: answer})
+			w.levels = append(w.levels, level{path: s.path, answer: answer, known: known})
 			return s, nil
 		}
+	}
+	if w.skips(&s, known) {
+		above.sum.AddFolder(known)
+		return s, nil
 	}
 	if len(w.levels) > maxDepth {
 		return w.endRepository(fmt.Errorf("more than %d: %w", maxDepth, ErrDepth)), nil
 	}
-	entries, err := w.target.snapshot.Tree(s.id)
+	entries, err := w.search.tree(w.target, s.id)
 	if err != nil {
-		return w.endRepository(damageIfMissing(err)), nil
+		return w.endRepository(err), nil
 	}
 	s.kind = enter
-	w.levels = append(w.levels, level{path: s.path, entries: entries, resume: resume})
+	w.levels = append(w.levels, level{
+		path: s.path, entries: entries, resume: resume, tree: s.id, known: known,
+		gathers: w.search.indexed != nil && known == nil && !s.resumed,
+	})
 	return s, nil
 }
 
@@ -272,8 +304,9 @@ func (w *walk) endRepository(err error) step {
 // cachedEntry returns the next step of a folder with a known answer.
 func (w *walk) cachedEntry(l *level) (step, error) {
 	if l.next == len(l.answer.children) {
+		tail := l.answer.tail
 		w.leaveLevel()
-		return step{kind: leave, before: l.answer.tail}, nil
+		return step{kind: leave, before: tail}, nil
 	}
 	c := &l.answer.children[l.next]
 	l.next++

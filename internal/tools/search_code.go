@@ -19,6 +19,8 @@ const (
 	maxFound          = 500
 	// foundBytes bounds names and texts, which are shown twice; numbers and braces are extra.
 	foundBytes = maxListedBytes * 3 / 8
+	// manyScanned is how many files take notably longer to read than to look up in the index.
+	manyScanned = 1000
 	// cursorsShown is how often a result contains the cursor, which can be long.
 	cursorsShown = 2
 )

@@ -251,6 +251,9 @@ func (f searchResult) note(r *result, request search.Request) {
 		r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
 			plural(c.Repositories, "repository"))
 	}
+	if f.Scanned && c.Files >= manyScanned {
+		r.note("Every file was read: no three characters in a row are in all matches.")
+	}
 	if c.NoPattern > 0 {
 		r.note("No patterns for definitions in: %s with the name.", plural(c.NoPattern, "file"))
 	}

@@ -138,7 +138,7 @@ var memories = map[string]int64{
 	"get_repository_tree": 4 << 20,
 	"get_file_contents":   4 << 20,
 	"find_files":          4 << 20,
-	"search_code":         16 << 20, // the files that are ranked together
+	"search_code":         32 << 20, // the files that are ranked together, and the words in all files
 	"list_commits":        6 << 20,
 	"get_commit":          6 << 20,
 	"compare_commits":     10 << 20,

@@ -75,7 +75,8 @@ func (e *examination) checkMemory(context.Context) {
 			fmt.Sprintf("leave out --memory-budget and GOMEMLIMIT, or set them to %dMiB", limit/10*9>>20))
 	}
 	if e.Memory > budget/2 {
-		e.warn("", "--history-cache and --search-cache may take "+size(e.Memory)+" of "+size(budget), "lower them")
+		e.warn("", "--history-cache, --index-memory and --search-cache may take "+size(e.Memory)+" of "+size(budget),
+			"lower them")
 	}
 	if e.quiet() {
 		e.ok("the server keeps within " + size(budget))

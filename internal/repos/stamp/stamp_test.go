@@ -37,6 +37,36 @@ func (s stamped) refs() stamp.Refs { return stamp.OfRefs(s.root, "r.git", s.list
 
 func (s stamped) all() [sha256.Size]byte { return stamp.OfAll(s.root, "r.git", s.list) }
 
+func (s stamped) head() stamp.Head { return stamp.OfHead(s.root, "r.git", "refs/heads/main") }
+
+// The stamp of HEAD differs when it may lead to another commit.
+func TestStampOfHead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do      func(repo *gittest.Repo)
+		differs bool
+	}{
+		"nothing":      {func(*gittest.Repo) {}, false},
+		"a read":       {func(repo *gittest.Repo) { repo.Git("log", "--all") }, false},
+		"a push":       {func(repo *gittest.Repo) { repo.Commit("main", gittest.Regular("a", "2")) }, true},
+		"packed refs":  {func(repo *gittest.Repo) { repo.Git("pack-refs", "--all") }, true},
+		"no branch":    {func(repo *gittest.Repo) { repo.Git("update-ref", "-d", "refs/heads/main") }, true},
+		"another HEAD": {func(repo *gittest.Repo) { repo.Git("symbolic-ref", "HEAD", "refs/heads/topic/x") }, true},
+		"a setting":    {func(repo *gittest.Repo) { repo.Git("config", "repomcp.x", "1") }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo := mirror(t)
+			s := over(t, repo)
+			before := s.head()
+			c.do(repo)
+			if differs := s.head() != before; differs != c.differs {
+				t.Errorf("the stamp differs: %v, want %v", differs, c.differs)
+			}
+		})
+	}
+}
+
 func mirror(t *testing.T) *gittest.Repo {
 	t.Helper()
 	repo := gittest.At(t, filepath.Join(t.TempDir(), "r.git"))

@@ -23,7 +23,7 @@ const lineFlags = syntax.Perl &^ syntax.OneLine
 // text.
 type expression struct {
 	re           *regexp.Regexp
-	required     *needles // a matching line contains one of them; nil if unknown
+	needles      *needles // a matching line contains one of them; nil if unknown
 	instructions int      // of the compiled expression
 }
 
@@ -50,7 +50,7 @@ func compileExpression(text string, fold bool) (*expression, *Error) {
 	if err != nil {
 		return nil, mistake(text, err)
 	}
-	return &expression{re: re, required: requiredBy(tree), instructions: len(program.Inst)}, nil
+	return &expression{re: re, needles: requiredBy(tree), instructions: len(program.Inst)}, nil
 }
 
 // sizeOf estimates the number of instructions of a compiled expression; repetitions count at their
@@ -132,7 +132,7 @@ func without(class []rune, out rune) []rune {
 }
 
 func (e *expression) line(text []byte, from int, at *places) (start, end int) {
-	required := e.required
+	required := e.needles
 	if required != nil && !required.fit(text, at) {
 		required = nil
 	}
@@ -154,6 +154,17 @@ func (e *expression) line(text []byte, from int, at *places) (start, end int) {
 }
 
 func (e *expression) cost() int { return e.instructions }
+
+func (e *expression) required() Required {
+	if e.needles == nil {
+		return Required{}
+	}
+	r := Required{Beyond: e.needles.ks}
+	for _, word := range e.needles.words {
+		r.Words = append(r.Words, string(word.text))
+	}
+	return r
+}
 
 func (e *expression) spans(line []byte, to []Span, max int) []Span {
 	for _, found := range e.re.FindAllIndex(line, max) {

@@ -33,7 +33,13 @@ func hasLetters(lower string) bool {
 // s an s.
 func hasKS(text string) bool { return strings.ContainsAny(text, "ksKS") }
 
-var kelvin, longS = []byte("\u212A"), []byte("\u017F")
+// Kelvin and LongS are the letters beyond ASCII that are a k and an s in another case.
+const (
+	Kelvin = "\u212A"
+	LongS  = "\u017F"
+)
+
+var kelvin, longS = []byte(Kelvin), []byte(LongS)
 
 // places remembers where needles were found in one text, so that no part is searched twice for a
 // needle.

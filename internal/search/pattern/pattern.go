@@ -79,6 +79,8 @@ type matcher interface {
 	spans(line []byte, to []Span, max int) []Span
 	// cost is the maximal number of steps per byte.
 	cost() int
+	// required returns what each match contains.
+	required() Required
 }
 
 // Compile compiles 1 to [MaxTerms] terms. Mistakes in a term are an [*Error].
@@ -165,6 +167,23 @@ func (p *Pattern) Cost() int {
 		cost += m.cost()
 	}
 	return cost
+}
+
+// Required is what the matches of one term contain.
+type Required struct {
+	// Words are strings of which each match contains one, in any case of ASCII letters; none if unknown.
+	Words []string
+	// Beyond reports that a k or s of a word may also be a [Kelvin] or [LongS].
+	Beyond bool
+}
+
+// Required returns what the matches of each term contain. Each term matches some line of a text that matches.
+func (p *Pattern) Required() []Required {
+	all := make([]Required, len(p.matchers))
+	for i, m := range p.matchers {
+		all[i] = m.required()
+	}
+	return all
 }
 
 // Key returns equal strings for patterns of the same form, which match the same lines of every

@@ -41,6 +41,8 @@ func (n needle) spans(line []byte, to []Span, limit int) []Span {
 
 func (n needle) cost() int { return 1 }
 
+func (n needle) required() Required { return Required{Words: []string{string(n.text)}} }
+
 // index returns the position of the first match, or -1.
 func (n needle) index(text []byte) int {
 	if !n.fold {

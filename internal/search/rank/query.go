@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/kljensen/snowball/english"
 )
 
 // MaxWords bounds the words of a query. A question of some sentences has less.
@@ -107,8 +105,11 @@ func (q *Query) term(text string, weight float64) int {
 		q.index[form] = i
 		q.terms = append(q.terms, term{form: form})
 	}
-	for _, spelling := range []string{form, q.fold(text)} { // they differ: dying becomes die
-		q.addBeginnings(spelling + "\x00")
+	for _, spelling := range []string{form, q.fold(text), otherBeginnings[form]} { // they differ: dying becomes die
+		if len(spelling) == 1 && !q.exact { // eing becomes e
+			q.addAllBeginnings(spelling[0])
+		}
+		q.addBeginnings(spelling + "\x00\x00")
 	}
 	t := &q.terms[i]
 	t.weight = max(t.weight, weight)
@@ -146,7 +147,7 @@ func (q *Query) form(text string) string {
 	if q.exact {
 		return text
 	}
-	return english.Stem(strings.ToLower(text), true)
+	return formOf(text)
 }
 
 // newBeginnings returns all beginnings with letters beyond ASCII, because folding may change their bytes.
@@ -160,6 +161,17 @@ func newBeginnings() *beginnings {
 		}
 	}
 	return b
+}
+
+// otherBeginnings are spellings of forms that do not begin as these do: exceptions of the stemmer.
+var otherBeginnings = map[string]string{"die": "dying", "lie": "lying", "tie": "tying"}
+
+// addAllBeginnings adds all that begin with a letter.
+func (q *Query) addAllBeginnings(letter byte) {
+	for second := range 256 {
+		q.beginnings.add(letter, byte(second))
+		q.beginnings.add(strings.ToUpper(string(letter))[0], byte(second))
+	}
 }
 
 // addBeginnings adds the first two bytes of a spelling in upper and lower case.

@@ -43,11 +43,16 @@ func (s *Scanner) Tally(q *Query, text Text) Tally {
 		names := definition{text: &text}
 		s.each(q, text.Content, func(term, start, end int) { counts[term].add(names.place(start, end)) })
 	}
+	return tallyOf(len(text.Content), func() bool { return isGenerated(text.Content) }, counts)
+}
+
+// tallyOf returns the tally of a text with the given counts of all terms.
+func tallyOf(bytes int, generated func() bool, counts []Count) Tally {
 	for i := range counts {
 		counts[i].Term = int32(i)
 	}
 	counts = slices.DeleteFunc(counts, func(c Count) bool { return c.Names+c.InName+c.Other == 0 })
-	return Tally{len(text.Content), len(counts) > 0 && isGenerated(text.Content), slices.Clone(counts)}
+	return Tally{bytes, len(counts) > 0 && generated(), slices.Clone(counts)}
 }
 
 // countLines counts the lines that match the pattern.

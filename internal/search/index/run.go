@@ -1,0 +1,161 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// pollTime is how often repositories are looked at for changes; less often where that takes more than a part of
+	// pollShare of the time.
+	pollTime  = 500 * time.Millisecond
+	pollShare = 20
+	// retryTime is the pause after a failure of the storage.
+	retryTime = time.Minute
+)
+
+// Run keeps the index up to date until ctx ends: first the default branches of all repositories, then what other
+// branches and tags lead to, and the commits of searches that found something missing.
+func (x *Index) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		started := time.Now()
+		changed, err := x.Update(ctx)
+		pause := pollTime
+		if changed == 0 {
+			pause = max(pause, pollShare*time.Since(started))
+		}
+		if err != nil && ctx.Err() == nil {
+			x.options.Logger.Error("the search index cannot be kept up to date; searches read files instead",
+				"error", err)
+			pause = retryTime
+		}
+		select {
+		case <-ctx.Done():
+		case <-x.wake:
+		case <-time.After(pause):
+		}
+	}
+}
+
+// progress is what was indexed of repositories.
+type progress struct {
+	lost   int                  // of Index, when this began
+	stamps map[string]refsStamp // by repository
+}
+
+// refsStamp is that of the refs of a repository.
+type refsStamp [len(repos.RefStamp{}.Sum)]byte
+
+// Update indexes once what has changed, and returns how many repositories that were. One goroutine may call it, or
+// Run.
+func (x *Index) Update(ctx context.Context) (changed int, err error) {
+	if x.progress.stamps == nil {
+		x.receive(ctx)
+	}
+	b := x.newBuilder(ctx)
+	defer b.queue.Close()
+	x.mu.Lock()
+	lost := x.lost
+	x.mu.Unlock()
+	if lost != x.progress.lost || x.progress.stamps == nil {
+		x.progress = progress{lost, make(map[string]refsStamp)}
+	}
+	pending := x.changed()
+	for _, refs := range []func(*git.Snapshot) []git.ID{headTree, allTrees} {
+		for name := range pending {
+			_, b.evicts = x.progress.stamps[name]
+			if err := b.indexTrees(name, refs); err != nil {
+				return len(pending), err
+			}
+		}
+		if err := b.flush(); err != nil {
+			return len(pending), err
+		}
+	}
+	maps.Copy(x.progress.stamps, pending)
+	return len(pending), b.indexWanted()
+}
+
+// changed returns the stamps of the repositories whose refs may have changed. New ones are passed over if the index is
+// full.
+func (x *Index) changed() map[string]refsStamp {
+	names := x.options.Repositories.Names()
+	pending, present := make(map[string]refsStamp), make(map[string]refsStamp, len(names))
+	for _, name := range names {
+		repository, err := x.options.Repositories.Known(name)
+		if err != nil {
+			continue
+		}
+		stamp := refsStamp(repository.RefStamp().Sum)
+		old, known := x.progress.stamps[name]
+		if known {
+			present[name] = old
+		}
+		if known && old != stamp || !known && !x.isFull() {
+			pending[name] = stamp
+		}
+	}
+	x.progress.stamps = present
+	return pending
+}
+
+// indexWanted indexes the commits that searches asked for.
+func (b *builder) indexWanted() error {
+	b.evicts = false
+	b.mu.Lock()
+	wanted := b.wanted
+	b.wanted = nil
+	b.mu.Unlock()
+	for _, w := range wanted {
+		if err := b.indexTrees(w.repository, func(*git.Snapshot) []git.ID { return []git.ID{w.tree} }); err != nil {
+			return err
+		}
+	}
+	return b.flush()
+}
+
+// indexTrees indexes trees of a repository. A repository that cannot be read is passed over: searches report it.
+func (b *builder) indexTrees(name string, of func(*git.Snapshot) []git.ID) (err error) {
+	snapshot, err := b.options.Repositories.Snapshot(name)
+	if err != nil {
+		return b.ctx.Err()
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	return b.index(snapshot, of(snapshot))
+}
+
+func headTree(snapshot *git.Snapshot) []git.ID {
+	head, err := snapshot.Head()
+	if err != nil {
+		return nil
+	}
+	return treesOf(snapshot, []git.Ref{head})
+}
+
+func allTrees(snapshot *git.Snapshot) []git.ID {
+	refs, err := snapshot.Refs()
+	if err != nil {
+		return nil
+	}
+	return treesOf(snapshot, refs)
+}
+
+// treesOf returns the trees of the commits of refs.
+func treesOf(snapshot *git.Snapshot, refs []git.Ref) (trees []git.ID) {
+	seen := make(map[git.ID]bool, len(refs))
+	for _, ref := range refs {
+		if ref.Commit.IsZero() || ref.Damage != nil || seen[ref.Commit] {
+			continue
+		}
+		seen[ref.Commit] = true
+		if commit, err := snapshot.Commit(ref.Commit); err == nil {
+			trees = append(trees, commit.Tree)
+		}
+	}
+	return trees
+}

@@ -1,0 +1,452 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/cache/cachetest"
+	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/search/index"
+	"github.com/repomcp/repomcp/internal/search/pattern"
+)
+
+// newIndex makes an index of a bench, in a folder unless that is "".
+func (b *bench) newIndex(dir string) *index.Index {
+	b.t.Helper()
+	return b.openIndex(index.Options{Dir: dir})
+}
+
+func (b *bench) openIndex(o index.Options) *index.Index {
+	b.t.Helper()
+	o.Repositories, o.Scheduler, o.FileBytes = b.catalogue.View, b.scheduler, search.DefaultFileBytes
+	x, err := index.New(o)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			b.t.Error(err)
+		}
+	})
+	return x
+}
+
+func update(t testing.TB, x *index.Index) {
+	t.Helper()
+	if _, err := x.Update(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// with is a searcher that has an index, and remembers nothing.
+func (b *bench) with(x *index.Index) *search.Searcher {
+	return search.New(b.catalogue, b.scheduler, search.Options{Index: x, TextBytes: 1})
+}
+
+// agreeOnAll compares searches of a commit with those of git, and their counts with those of a search without an
+// index. It returns the number of lines.
+func (b *bench) agreeOnAll(x *index.Index, dir, commit string) (found int) {
+	b.t.Helper()
+	with := b.with(x)
+	for _, p := range patterns {
+		q := search.Query{Terms: []pattern.Term{{Text: p.text, Regexp: p.regexp}}, Case: p.c}
+		found += agree(b.t, with, dir, "repo", commit, q, p.arguments...)
+		q.Repositories.Any = []string{"repo"}
+		b.agreeOn(with, search.Request{Query: q, Ref: commit, Limits: unlimited})
+	}
+	for _, text := range []string{"needle path:dir", "hay -path:dir extension:x", "needle hay", `"hay need" a`} {
+		for _, order := range []search.Order{search.ByPath, search.ByRank} {
+			b.agreeOn(with, search.Request{Query: parse(b.t, text), Ref: commit, Order: order, Limits: unlimited})
+		}
+	}
+	return found
+}
+
+// agreeOn compares a whole result with that of a search without an index.
+func (b *bench) agreeOn(with *search.Searcher, request search.Request) {
+	b.t.Helper()
+	want, err := b.fresh().Search(b.t.Context(), request)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	got, err := with.Search(b.t.Context(), request)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got.Files, want.Files) || got.Counts != want.Counts || got.Ranked != want.Ranked ||
+		got.Stopped != want.Stopped || got.Cursor != want.Cursor {
+		b.t.Fatalf("%+v of %s:\n got %+v %q\nwant %+v %q", request.Query, request.Ref, got.Counts, ranking(got),
+			want.Counts, ranking(want))
+	}
+}
+
+// Searches find what git finds, in commits that are in the index in whole, in part and not at all, also after a branch
+// was moved away from them.
+func TestIndexedSearchesAgreeWithGitGrep(t *testing.T) {
+	gittest.Long(t)
+	r := rand.New(rand.NewPCG(21, 22))
+	for _, dir := range []string{"", t.TempDir()} {
+		root := t.TempDir()
+		repo := gittest.At(t, filepath.Join(root, "repo.git"))
+		b := newBench(t, root, search.Options{})
+		x := b.newIndex(dir)
+		commits, found := []string{}, 0
+		for i := range gittest.Volume(4, 40) {
+			files := randomFiles(r)
+			commits = append(commits, repo.Commit("main", files...))
+			repo.SetRef(fmt.Sprintf("refs/tags/%d", i), commits[i])
+			found += b.agreeOnAll(x, repo.Dir, commits[i]) // and its files are wanted
+			files = append(files[len(files)/2:], randomFiles(r)...)
+			slices.SortFunc(files, func(a, b gittest.File) int { return strings.Compare(a.Path, b.Path) })
+			files = slices.CompactFunc(files, func(a, b gittest.File) bool { return a.Path == b.Path })
+			forced := repo.Commit("main", files...)
+			repo.SetRef("refs/tags/forced", forced)
+			if i%2 == 0 {
+				repo.SetRef("refs/heads/main", commits[0])
+			}
+			update(t, x)
+			for _, commit := range []string{forced, commits[0], commits[i]} {
+				found += b.agreeOnAll(x, repo.Dir, commit)
+			}
+		}
+		if stats := x.Stats(); found < 2000 || stats.Documents < 50 {
+			t.Errorf("only %d lines, %+v", found, stats)
+		}
+	}
+}
+
+// Words rank files the same with and without an index: in any spelling, as names, in files with very many words, and
+// in files whose language their names tell differently.
+func TestIndexedRanksAreThoseOfTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 24))
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	parts := []string{"parse", "Parser", "parsing", "URL", "url", "read", "reader", "dying", "die", "lying", "eing", "e",
+		"Kelvin", "\u212Aelvin", "Größe", "日本", "x", "HTTP2", "_", "use", "used", "skies", "early", "s"}
+	word := func() string {
+		text := ""
+		for range 1 + r.IntN(3) {
+			text += parts[r.IntN(len(parts))]
+		}
+		return text
+	}
+	var files []gittest.File
+	for i := range 120 {
+		var b strings.Builder
+		if i%17 == 0 {
+			b.WriteString("// Code generated by x. DO NOT EDIT.\n")
+		}
+		for range r.IntN(30) {
+			fmt.Fprintf(&b, []string{"def %s(%s):\n", "func %s() { %s }\n", "%s = %s\n", "%s %s\n"}[r.IntN(4)], word(), word())
+		}
+		if i == 5 {
+			for n := range 55_000 {
+				fmt.Fprintf(&b, "w%dx ", n)
+			}
+		}
+		path := fmt.Sprintf("%s/f%d%s", word(), i, []string{".py", ".go", ".md", ""}[r.IntN(4)])
+		files = append(files, gittest.Regular(path, b.String()))
+		if i%9 == 0 { // the same file in two languages
+			files = append(files, gittest.Regular(path+".rb", b.String()))
+		}
+	}
+	repo.Commit("main", files...)
+	b := newBench(t, root, search.Options{})
+	x := b.newIndex("")
+	for _, indexed := range []bool{false, true} {
+		if indexed {
+			update(t, x)
+		}
+		with := b.with(x)
+		for range gittest.Volume(60, 1000) {
+			text := word() + " " + word()
+			q := search.Query{Words: [][]string{{word(), word()}, {word()}}}
+			switch r.IntN(5) {
+			case 0:
+				q.Case = pattern.Sensitive
+			case 1:
+				q.Terms = []pattern.Term{{Text: word()}}
+			case 2:
+				q.Symbols = []string{word()}
+			case 3:
+				q = parse(t, text+" language:python")
+			}
+			limits := unlimited
+			limits.Ranked = 1 + r.IntN(200)
+			b.agreeOn(with, search.Request{Query: q, Order: search.ByRank, Limits: limits})
+		}
+	}
+}
+
+// A folder of segments of which each is damaged somewhere gives no wrong answer, whether the damage came before the
+// start or after it.
+func TestDamagedSegmentsGiveNoWrongAnswer(t *testing.T) {
+	gittest.Long(t)
+	r := rand.New(rand.NewPCG(25, 26))
+	root, dir := t.TempDir(), t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	commit := repo.Commit("main", randomFiles(r)...)
+	b := newBench(t, root, search.Options{})
+	update(t, b.newIndex(dir))
+	names, err := filepath.Glob(filepath.Join(dir, "*.segment"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	sound, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for at := r.IntN(40); at < len(sound); at += 1 + r.IntN(len(sound)/gittest.Volume(20, 400)) {
+		for _, late := range []bool{false, true} {
+			broken := slices.Clone(sound)
+			broken[at] ^= 1 << r.IntN(8)
+			if err := os.WriteFile(names[0], sound, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var x *index.Index
+			if late {
+				x = b.newIndex(dir)
+			}
+			if err := os.WriteFile(names[0], broken, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if !late {
+				x = b.newIndex(dir)
+			}
+			b.agreeOnAll(x, repo.Dir, commit)
+			if _, err := os.Stat(names[0]); err != nil {
+				damaged++
+			}
+			update(t, x)
+			b.agreeOnAll(x, repo.Dir, commit)
+		}
+	}
+	if damaged < 10 {
+		t.Errorf("damage was noticed %d times", damaged)
+	}
+}
+
+// Results are right while the index is built, and branches are moved.
+func TestSearchesDuringIndexing(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	var commits []string
+	for i := range 6 {
+		commits = append(commits, repo.Commit("main", randomFiles(r)...))
+		repo.SetRef(fmt.Sprintf("refs/tags/%d", i), commits[i])
+	}
+	b := newBench(t, root, search.Options{})
+	x := b.newIndex(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { x.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	for i := range gittest.Volume(6, 60) {
+		repo.SetRef("refs/heads/main", commits[i%len(commits)])
+		b.agreeOnAll(x, repo.Dir, commits[r.IntN(len(commits))])
+	}
+}
+
+// A server that starts takes the segments that another one has put into object storage. Where one of these is missing
+// or was altered it reads the files.
+func TestServersShareSegments(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 30))
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	commit := repo.Commit("main", randomFiles(r)...)
+	b := newBench(t, root, search.Options{})
+	bucket := new(cachetest.Bucket)
+	first := b.openIndex(index.Options{Shared: bucket})
+	update(t, first)
+	names := bucket.Names()
+	if len(names) != 2 {
+		t.Fatalf("%q", names)
+	}
+	for _, dir := range []string{"", t.TempDir()} {
+		second := b.openIndex(index.Options{Shared: bucket, Dir: dir})
+		update(t, second)
+		if got := second.Stats(); got != first.Stats() || !slices.Equal(bucket.Names(), names) {
+			t.Errorf("%+v, want %+v; %q", got, first.Stats(), bucket.Names())
+		}
+		b.agreeOnAll(second, repo.Dir, commit)
+	}
+	segment := slices.IndexFunc(names, func(name string) bool { return strings.HasSuffix(name, ".segment") })
+	object, err := bucket.Object(names[segment])
+	if err != nil {
+		t.Fatal(err)
+	}
+	object[len(object)/3] ^= 1
+	bucket.Put(names[segment], object)
+	third := b.openIndex(index.Options{Shared: bucket})
+	update(t, third)
+	b.agreeOnAll(third, repo.Dir, commit)
+	if err := bucket.Delete(t.Context(), names[segment]); err != nil {
+		t.Fatal(err)
+	}
+	fourth := b.openIndex(index.Options{Shared: bucket})
+	update(t, fourth)
+	b.agreeOnAll(fourth, repo.Dir, commit)
+	if third.Stats() != first.Stats() || fourth.Stats() != first.Stats() {
+		t.Errorf("%+v and %+v, want %+v", third.Stats(), fourth.Stats(), first.Stats())
+	}
+}
+
+// Segments are merged, and make room for others within the bound, of memory and of a folder.
+func TestIndexKeepsToItsBounds(t *testing.T) {
+	gittest.Long(t)
+	r := rand.New(rand.NewPCG(33, 34))
+	root, dir := t.TempDir(), t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	b := newBench(t, root, search.Options{})
+	const bound = 1 << 20
+	most := 0
+	x := b.openIndex(index.Options{Dir: dir, DirBytes: bound})
+	for range 40 {
+		var files []gittest.File
+		for i := range 40 {
+			var text strings.Builder
+			for range 40 {
+				fmt.Fprintf(&text, "w%x needle\n", r.Uint64())
+			}
+			files = append(files, gittest.Regular(fmt.Sprint(i), text.String()))
+		}
+		commit := repo.Commit("main", files...)
+		update(t, x)
+		stats := x.Stats()
+		most = max(most, stats.Segments)
+		entries, err := os.ReadDir(dir)
+		size := int64(0)
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += info.Size()
+		}
+		if err != nil || stats.Bytes > bound || size != stats.Bytes || len(entries) != stats.Segments {
+			t.Fatalf("%+v, %d bytes in %d files; %v", stats, size, len(entries), err)
+		}
+		q := words("needle")
+		q.Repositories.Any = []string{"repo"}
+		b.agreeOn(b.with(x), search.Request{Query: q, Ref: commit, Limits: unlimited})
+	}
+	if most < 3 || most > 12 {
+		t.Errorf("there were up to %d segments", most)
+	}
+}
+
+// A searcher that knows a repository, and that nothing in it matches, notices at once that HEAD leads elsewhere.
+func TestPushesAreSeenAtOnce(t *testing.T) {
+	root := t.TempDir()
+	repo := hello(t, root, "repo")
+	b := newBench(t, root, search.Options{})
+	x := b.newIndex("")
+	update(t, x)
+	s := b.with(x)
+	with, without := gittest.Regular("a", "pushed\n"), gittest.Regular("a", "nothing\n")
+	for name, push := range map[string]func(file gittest.File){
+		"a commit":     func(file gittest.File) { repo.Commit("main", file) },
+		"packed":       func(file gittest.File) { repo.Commit("main", file); repo.Git("pack-refs", "--all", "--prune") },
+		"another head": func(file gittest.File) { repo.Commit("b", file); repo.Git("symbolic-ref", "HEAD", "refs/heads/b") },
+		"a head before": func(file gittest.File) {
+			repo.Git("symbolic-ref", "HEAD", "refs/heads/main")
+			repo.Commit("main", file)
+		},
+	} {
+		for _, file := range []gittest.File{without, with, without} {
+			push(file)
+			for range 2 {
+				result, err := s.Search(t.Context(), search.Request{Query: words("pushed")})
+				if err != nil || (result.Lines == 1) != (file.Content == with.Content) || result.Counts.Files == 0 {
+					t.Errorf("%s of %q: %+v, %v", name, file.Content, result, err)
+				}
+				update(t, x)
+			}
+		}
+	}
+	if _, err := s.Search(seeing(t.Context(), func(string) bool { return false }), search.Request{
+		Query: search.Query{Repositories: search.Choice{Any: []string{"repo"}}, Terms: words("x").Terms},
+	}); !errors.Is(err, git.ErrNotFound) {
+		t.Errorf("a hidden repository: %v", err)
+	}
+}
+
+// An index in memory, with what searches learn of folders, keeps to its bound.
+func TestIndexInMemoryKeepsToItsBound(t *testing.T) {
+	gittest.Long(t)
+	r := rand.New(rand.NewPCG(35, 36))
+	const bound = 8 << 20
+	root := t.TempDir()
+	b := newBench(t, root, search.Options{})
+	for i := range 5 {
+		var files []gittest.File
+		for n := range 250 {
+			var text strings.Builder
+			for range 500 {
+				fmt.Fprintf(&text, "w%x needle\n", r.Uint32())
+			}
+			files = append(files, gittest.Regular(fmt.Sprintf("folder-%d/%d", n%50, n), text.String()))
+		}
+		gittest.At(t, filepath.Join(root, fmt.Sprintf("repo%d.git", i))).Commit("main", files...)
+	}
+	again, err := repos.Open(root, repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = again.Close() }()
+	b.catalogue = again
+	b.find(search.Request{Query: words("needle"), Limits: unlimited}) // what is read of the repositories stays
+	gittest.HeapFits(t, bound/4*3, func() any {                       // a part is for more folders than there are
+		x := b.openIndex(index.Options{Memory: bound})
+		update(t, x)
+		s := search.New(again, b.scheduler, search.Options{Index: x, TextBytes: 1, CacheBytes: 1})
+		for range 2 {
+			if _, err := s.Search(t.Context(), search.Request{Query: words("absent")}); err != nil {
+				t.Fatal(err)
+			}
+			update(t, x)
+		}
+		if stats := x.Stats(); stats.Bytes > bound/2 || stats.Documents == 0 {
+			t.Errorf("%+v", stats)
+		}
+		return x
+	})
+}
+
+// A result says that every file was read because the index could not help, and only then.
+func TestScansAreSaid(t *testing.T) {
+	root := t.TempDir()
+	hello(t, root, "repo")
+	b := newBench(t, root, search.Options{})
+	x := b.newIndex("")
+	update(t, x)
+	for _, c := range []struct {
+		query string
+		order search.Order
+		want  bool
+	}{
+		{`"hello"`, search.ByPath, false}, {`"he"`, search.ByPath, true}, {`/h.l+o/`, search.ByPath, true},
+		{`/h.l+o world/`, search.ByPath, false}, {`"he" hello`, search.ByPath, false}, {"he", search.ByRank, true}, // within words
+		{"hello", search.ByRank, false}, {`hello "lo"`, search.ByRank, true},
+	} {
+		result, err := b.with(x).Search(t.Context(), search.Request{Query: parse(t, c.query), Order: c.order})
+		if err != nil || result.Scanned != c.want {
+			t.Errorf("%s: %v, %v; want %v", c.query, result.Scanned, err, c.want)
+		}
+	}
+}
