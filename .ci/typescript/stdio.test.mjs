@@ -40,7 +40,7 @@ async function readsEverything(client, missing) {
   const listed = [...(await client.listResources()).resources, ...(await client.listResourceTemplates()).resourceTemplates];
   assert.ok(listed.length > 20);
   assert.deepEqual(listed.filter((r) => r._meta?.[expect.streamable]), [], "there is no resources/stream to have them by");
-  assert.deepEqual(Object.keys(client.getServerCapabilities().extensions), ["io.github.repomcp/binary-transfer"], "there is no resources/stream");
+  assert.deepEqual(Object.keys(client.getServerCapabilities().extensions), ["io.github.repomcp/binary-transfer", "io.modelcontextprotocol/skills"], "there is no resources/stream");
   await assert.rejects(client.request({ method: "resources/stream", params: { uri: expect.archive } }, modern.schema), (error) => error.code === -32601);
 }
 
