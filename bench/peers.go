@@ -39,7 +39,7 @@ const measuredPrefix = "bench-seconds: "
 type peer struct {
 	*git.Snapshot
 	catalogue *repos.Catalogue
-	facts     *history.Facts
+	facts     *history.Cache
 	searcher  *search.Searcher
 	one, two  git.ID // what the words are as branches; zero where they are none
 }
@@ -60,7 +60,7 @@ func runPeer(ctx context.Context, args []string) (err error) {
 	if answer == nil {
 		return fmt.Errorf("there is no peer %q", args[0])
 	}
-	p := peer{facts: history.NewFacts(0)}
+	p := peer{facts: history.NewCache(0)}
 	if p.catalogue, err = repos.Open(filepath.Dir(os.Getenv("REPO")), repos.Options{}); err != nil {
 		return err
 	}

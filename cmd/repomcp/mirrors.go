@@ -39,7 +39,7 @@ import (
 var errNoRoot = cli.Misused(errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT"))
 
 // defaultHistoryCache is the sum of its parts' defaults.
-const defaultHistoryCache = history.DefaultFactsBytes + git.DefaultGraphBytes + git.DefaultCommitGraphBytes
+const defaultHistoryCache = history.DefaultCacheBytes + git.DefaultGraphBytes + git.DefaultCommitGraphBytes
 
 // minFetchAge prevents a call of the hook for every request.
 const minFetchAge = time.Second
@@ -253,7 +253,7 @@ func (m *mirrors) assemble(
 	contents.Catalogue, contents.Engine, contents.ArchiveLimits = m.catalogue, m.engine, f.limits
 	contents.Limits, contents.Logger = m.limits, m.logger
 	contents.CheckoutOrigin = f.checkoutOrigin
-	contents.Facts = history.NewFacts(f.historyCache / 4)
+	contents.History = history.NewCache(f.historyCache / 4)
 	m.resources = resources.New(contents)
 	if m.skills, err = f.library(m.limits, m.logger); err != nil {
 		return err
@@ -272,7 +272,7 @@ func (m *mirrors) assemble(
 	}
 	offered, err := f.chooseTools(tools.Options{
 		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Limits: m.limits, Logger: m.logger,
-		Searcher: m.searcher, Facts: contents.Facts,
+		Searcher: m.searcher, History: contents.History,
 	})
 	if err != nil {
 		return err

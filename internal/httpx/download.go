@@ -278,7 +278,7 @@ const headerFetched = "X-Repomcp-Mirror-Fetched"
 const headerStale = "X-Repomcp-Mirror-Stale"
 
 func staleHeader(c echo.Context) {
-	if resources.AccountOf(c.Request().Context()).Facts().Stale {
+	if resources.AccountOf(c.Request().Context()).Summary().Stale {
 		c.Response().Header().Set(headerStale, "true")
 	}
 }

@@ -150,7 +150,7 @@ func (s *Server) observeMessage(
 	c echo.Context, request *mcp.Request, account *resources.Account, outcome string, length int64, took time.Duration,
 ) {
 	s.observer.Message(mcp.Exchange{
-		Transport: transportHTTP, Method: request.Method, Tool: account.Facts().Tool, Outcome: outcome, Bytes: length,
+		Transport: transportHTTP, Method: request.Method, Tool: account.Summary().Tool, Outcome: outcome, Bytes: length,
 		Took:    took,
 		Details: mcp.Details{Request: request, Account: account, Origin: origin(c), Status: c.Response().Status},
 	})

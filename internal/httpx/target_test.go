@@ -144,7 +144,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		}
 		for _, tool := range tools.New(tools.Options{
 			Catalogue: catalogue, Resources: options.http.Resources, Logger: options.http.Logger,
-			Searcher: search.New(catalogue, engine.Scheduler(), search.Options{}), Facts: history.NewFacts(0),
+			Searcher: search.New(catalogue, engine.Scheduler(), search.Options{}), History: history.NewCache(0),
 		}) {
 			options.http.MCP.AddTool(tool.Tool, tool.Handler)
 		}

@@ -152,7 +152,7 @@ func (s *local) serve(t *testing.T, options localOptions) {
 		s.AddPrompt(prompt.Prompt, prompt.Write)
 	}
 	for _, tool := range tools.New(tools.Options{
-		Catalogue: s.catalogue, Resources: found, Logger: options.logger, Facts: history.NewFacts(0),
+		Catalogue: s.catalogue, Resources: found, Logger: options.logger, History: history.NewCache(0),
 		Searcher: search.New(s.catalogue, engine.Scheduler(), search.Options{}),
 	}) {
 		s.AddTool(tool.Tool, tool.Handler)

@@ -26,7 +26,7 @@ const (
 
 // OutcomeOf returns the outcome of a message from its account.
 func OutcomeOf(account *resources.Account) string {
-	if account.Facts().Failed {
+	if account.Summary().Failed {
 		return OutcomeError
 	}
 	return OutcomeDone

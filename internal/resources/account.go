@@ -13,14 +13,14 @@ import (
 // Account is what logs and traces say of a request beyond HTTP: the resource that it asked for, and
 // the result. The code that serves the request fills it in.
 type Account struct {
-	mu     sync.Mutex
-	facts  Facts
-	timed  bool
-	stages []Stage
+	mu      sync.Mutex
+	summary Summary
+	timed   bool
+	stages  []Stage
 }
 
-// Facts are the content of an account; zero values are unknown.
-type Facts struct {
+// Summary is the content of an account; zero values are unknown.
+type Summary struct {
 	// Tool is the called tool, which exists. Repository and Ref are those that were asked for, and
 	// Commit the one that was found; of several, the last.
 	Tool, Repository, Ref, Commit string
@@ -73,76 +73,76 @@ const maxNoted = 4096
 
 func noted(name string) string { return clip(Text(name), maxNoted) }
 
-// Facts returns the facts known so far.
-func (a *Account) Facts() Facts {
+// Summary returns what is known so far.
+func (a *Account) Summary() Summary {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.facts
+	return a.summary
 }
 
-func (a *Account) note(change func(*Facts)) {
+func (a *Account) note(change func(*Summary)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	change(&a.facts)
+	change(&a.summary)
 }
 
 // Fail says that the reply is an error. code is its code in the protocol, or 0.
 func (a *Account) Fail(code int) {
-	a.note(func(f *Facts) { f.Failed, f.Code = true, code })
+	a.note(func(s *Summary) { s.Failed, s.Code = true, code })
 }
 
 // Call notes the called tool and its subject.
 func (a *Account) Call(ctx context.Context, tool, repository, ref, path string) {
-	a.note(func(f *Facts) { f.Tool = tool })
+	a.note(func(s *Summary) { s.Tool = tool })
 	a.ask(ctx, repository, ref, path)
 }
 
 // ask notes the requested resource, and the principal of the context.
 func (a *Account) ask(ctx context.Context, repository, ref, path string) {
-	a.note(func(f *Facts) {
-		f.Repository, f.Ref, f.Path = noted(repository), noted(ref), noted(path)
-		f.Reader = access.PrincipalOf(ctx)
+	a.note(func(s *Summary) {
+		s.Repository, s.Ref, s.Path = noted(repository), noted(ref), noted(path)
+		s.Reader = access.PrincipalOf(ctx)
 	})
 }
 
 // Open notes the full name of the repository that a tool reads.
-func (a *Account) Open(repository string) { a.note(func(f *Facts) { f.Repository = repository }) }
+func (a *Account) Open(repository string) { a.note(func(s *Summary) { s.Repository = repository }) }
 
 // Read notes the commits and files that the reply has contents of.
-func (a *Account) Read(list []Read) { a.note(func(f *Facts) { f.Reads = list }) }
+func (a *Account) Read(list []Read) { a.note(func(s *Summary) { s.Reads = list }) }
 
 // ReadFor is Read that also notes the principal of the context.
 func (a *Account) ReadFor(ctx context.Context, list []Read) {
-	a.note(func(f *Facts) { f.Reads, f.Reader = list, access.PrincipalOf(ctx) })
+	a.note(func(s *Summary) { s.Reads, s.Reader = list, access.PrincipalOf(ctx) })
 }
 
 // Find notes the commit that was found.
-func (a *Account) Find(commit string) { a.note(func(f *Facts) { f.Commit = commit }) }
+func (a *Account) Find(commit string) { a.note(func(s *Summary) { s.Commit = commit }) }
 
 // outdate notes that the mirror is stale.
-func (a *Account) outdate() { a.note(func(f *Facts) { f.Stale = true }) }
+func (a *Account) outdate() { a.note(func(s *Summary) { s.Stale = true }) }
 
-// Join adds the facts of another account: that of a request which is a part of this one.
+// Join adds the summary of another account: that of a request which is a part of this one.
 func (a *Account) Join(part *Account) {
-	added := part.Facts()
-	a.note(func(f *Facts) {
-		f.Tool, f.Repository, f.Ref, f.Commit = added.Tool, added.Repository, added.Ref, added.Commit
-		f.Failed = f.Failed || added.Failed
+	added := part.Summary()
+	a.note(func(s *Summary) {
+		s.Tool, s.Repository, s.Ref, s.Commit = added.Tool, added.Repository, added.Ref, added.Commit
+		s.Failed = s.Failed || added.Failed
 	})
 }
 
-// Attributes are the known facts as attributes of a log line, with names clipped.
+// Attributes returns what is known as attributes of a log line, with names clipped.
 func (a *Account) Attributes() []slog.Attr {
-	facts := a.Facts()
+	summary := a.Summary()
 	var list []slog.Attr
 	for _, fact := range []struct{ name, value string }{
-		{"tool", facts.Tool}, {"repository", facts.Repository}, {"ref", facts.Ref}, {"commit", facts.Commit},
+		{"tool", summary.Tool}, {"repository", summary.Repository}, {"ref", summary.Ref}, {"commit", summary.Commit},
 	} {
 		if fact.value != "" {
 			list = append(list, slog.String(fact.name, Clip(fact.value)))
 		}
 	}
-	if facts.Stale {
+	if summary.Stale {
 		list = append(list, slog.Bool("stale", true))
 	}
 	return list

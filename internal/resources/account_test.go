@@ -54,12 +54,12 @@ func TestAccountsOfPartsAreJoined(t *testing.T) {
 		if part.code != 0 {
 			account.Fail(part.code)
 		}
-		if account.Facts().Code != part.code || account.Facts().Failed != (part.code != 0) {
-			t.Errorf("%d, %v", account.Facts().Code, account.Facts().Failed)
+		if account.Summary().Code != part.code || account.Summary().Failed != (part.code != 0) {
+			t.Errorf("%d, %v", account.Summary().Code, account.Summary().Failed)
 		}
 		whole.Join(account)
 	}
-	if whole.Facts().Tool != "second" || !whole.Facts().Failed || whole.Facts().Repository != "repo" {
-		t.Errorf("%q, %v, %q", whole.Facts().Tool, whole.Facts().Failed, whole.Facts().Repository)
+	if whole.Summary().Tool != "second" || !whole.Summary().Failed || whole.Summary().Repository != "repo" {
+		t.Errorf("%q, %v, %q", whole.Summary().Tool, whole.Summary().Failed, whole.Summary().Repository)
 	}
 }

@@ -204,7 +204,7 @@ func (e *Error) isLogged() bool {
 // Failure translates an error for the client, and logs those that concern the operator.
 func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	failure := AsError(err, uri)
-	if AccountOf(ctx).Facts().Stale {
+	if AccountOf(ctx).Summary().Stale {
 		failure = failure.With("mirrorStale", true)
 	}
 	if failure.isLogged() {

@@ -148,18 +148,18 @@ func (s *Service) planPatch(ctx context.Context, snapshot *git.Snapshot, r Resou
 	}
 	var steps []history.Step
 	if r.Kind == Commit {
-		steps, err = patch.Commit(ctx, snapshot, s.options.Facts, r.Patch.Form, head)
+		steps, err = patch.Commit(ctx, snapshot, s.options.History, r.Patch.Form, head)
 	} else {
 		var base git.ID
 		if base, err = git.ParseID(r.Patch.Base); err != nil {
 			return nil, err
 		}
-		steps, err = patch.Range(ctx, snapshot, s.options.Facts, r.Patch.Form, base, r.Patch.Dots, head)
+		steps, err = patch.Range(ctx, snapshot, s.options.History, r.Patch.Form, base, r.Patch.Dots, head)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return patch.New(ctx, snapshot, s.options.Facts, r.Patch.Form, steps)
+	return patch.New(ctx, snapshot, s.options.History, r.Patch.Form, steps)
 }
 
 // patchOutline describes a patch by ids without reading anything. It is never immutable, and has no

@@ -27,8 +27,8 @@ type Options struct {
 	Cache *cache.Cache
 	// Limits reserves memory before contents are sent; nil limits nothing.
 	Limits *limits.Limiter
-	// Facts are what walks over history have read; nil means a cache of their own.
-	Facts *history.Facts
+	// History caches what walks over history have read; nil means a cache of its own.
+	History *history.Cache
 	// Links makes URLs that need no credentials.
 	Links Linking
 	// Freshen refreshes a stale mirror without waiting, and reports whether it is stale; nil means
@@ -52,8 +52,8 @@ type Service struct {
 func New(options Options) *Service {
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	options.Links.Lifetime = cmp.Or(options.Links.Lifetime, defaultLinkLifetime)
-	if options.Facts == nil {
-		options.Facts = history.NewFacts(0)
+	if options.History == nil {
+		options.History = history.NewCache(0)
 	}
 	return &Service{options: options, archives: newKnown(), files: newKnown()}
 }

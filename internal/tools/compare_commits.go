@@ -53,7 +53,7 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 		return nil
 	}
 	a.pin(c.base.ID, c.head.ID)
-	comparison, err := history.CompareCommits(ctx, v.snapshot, v.Facts, c.from, c.head.ID, a.compare)
+	comparison, err := history.CompareCommits(ctx, v.snapshot, v.History, c.from, c.head.ID, a.compare)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 	if c.head, err = v.commit(ctx, a.pinned(1, revision{ref: a.head})); err != nil {
 		return c, err
 	}
-	common, err := history.MergeBase(ctx, v.snapshot, v.Facts, c.base.ID, c.head.ID)
+	common, err := history.MergeBase(ctx, v.snapshot, v.History, c.base.ID, c.head.ID)
 	unrelated := isAbsent(err)
 	if err != nil && !unrelated {
 		return c, err
@@ -83,7 +83,7 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 		return c, say("%s and %s have no commit in common. Compare them themselves with two_dot=true.",
 			c.base.revision(), c.head.revision())
 	}
-	ahead, behind, err := history.AheadBehind(ctx, v.snapshot, v.Facts, c.base.ID, c.head.ID)
+	ahead, behind, err := history.AheadBehind(ctx, v.snapshot, v.History, c.base.ID, c.head.ID)
 	if err != nil {
 		return c, err
 	}

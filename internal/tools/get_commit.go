@@ -40,7 +40,7 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 	if err != nil {
 		return err
 	}
-	page, err := history.Log(ctx, v.snapshot, v.Facts, history.LogOptions{Start: at.ID, Limit: 1, Mailmap: names})
+	page, err := history.Log(ctx, v.snapshot, v.History, history.LogOptions{Start: at.ID, Limit: 1, Mailmap: names})
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 	if a.detail == detailNone {
 		return nil
 	}
-	comparison, err := history.CompareWithParent(ctx, v.snapshot, v.Facts, at.ID, a.compare)
+	comparison, err := history.CompareWithParent(ctx, v.snapshot, v.History, at.ID, a.compare)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
 	if err != nil {
 		return err
 	}
-	found, err := history.Blame(ctx, v.snapshot, v.Facts, history.BlameOptions{
+	found, err := history.Blame(ctx, v.snapshot, v.History, history.BlameOptions{
 		Commit: at.ID, Path: e.path, First: a.start, Last: last, Mailmap: names,
 	})
 	if errors.Is(err, git.ErrInvalid) && a.start == 1 {

@@ -104,7 +104,7 @@ type authorItem struct {
 
 // listAuthors counts the commits of a log by author.
 func (v *visit) listAuthors(ctx context.Context, a logArguments, of commitRange, o history.LogOptions) error {
-	authors, complete, err := history.CountAuthors(ctx, v.snapshot, v.Facts, o)
+	authors, complete, err := history.CountAuthors(ctx, v.snapshot, v.History, o)
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (v *visit) logToFit(
 	ctx context.Context, o history.LogOptions, most int,
 ) (history.LogPage, []item[commitItem], error) {
 	for {
-		page, err := history.Log(ctx, v.snapshot, v.Facts, o)
+		page, err := history.Log(ctx, v.snapshot, v.History, o)
 		if err != nil {
 			return page, nil, err
 		}

@@ -63,7 +63,7 @@ func (v *visit) listLineCommits(ctx context.Context, a logArguments) error {
 	if options.Mailmap, err = v.people(a.mailmap); err != nil {
 		return err
 	}
-	page, err := history.LineLog(ctx, v.snapshot, v.Facts, options)
+	page, err := history.LineLog(ctx, v.snapshot, v.History, options)
 	if errors.Is(err, git.ErrInvalid) {
 		return say("%s has no lines %s.", quote(clip(e.path)), a.lineRange)
 	}

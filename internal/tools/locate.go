@@ -345,7 +345,7 @@ func (v *visit) commitAt(ctx context.Context, of revision, branch string, date d
 	if err != nil {
 		return f, err
 	}
-	page, err := history.Log(ctx, v.snapshot, v.Facts, history.LogOptions{
+	page, err := history.Log(ctx, v.snapshot, v.History, history.LogOptions{
 		Start: f.ID, FirstParent: true, Until: date.Last, Limit: 1, MaxLooked: maxDatedCommits,
 	})
 	if err != nil {

@@ -207,7 +207,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []git.Ref) (
 	for i, ref := range refs {
 		tips[i] = ref.Commit
 	}
-	leads, err := history.Containing(ctx, v.snapshot, v.Facts, target.ID, tips)
+	leads, err := history.Containing(ctx, v.snapshot, v.History, target.ID, tips)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []git.Ref) (
 
 // sortByDate sorts by date, newest first, then by name.
 func (v *visit) sortByDate(ctx context.Context, refs []git.Ref) error {
-	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, refs)
+	dates, err := history.RefDates(ctx, v.snapshot, v.History, refs)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (v *visit) addFirst(ctx context.Context, data *refList, refs []git.Ref) err
 // sortByAge returns tags oldest first, and in the order of their versions if they have the same
 // date. A tag without a date, as old versions of git made, has that of its commit.
 func (v *visit) sortByAge(ctx context.Context, refs []git.Ref) ([]git.Ref, error) {
-	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, refs)
+	dates, err := history.RefDates(ctx, v.snapshot, v.History, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func (v *visit) sortByAge(ctx context.Context, refs []git.Ref) ([]git.Ref, error
 	for i, ref := range refs {
 		commits[i] = git.Ref{Target: ref.Commit, Commit: ref.Commit}
 	}
-	commitDates, err := history.RefDates(ctx, v.snapshot, v.Facts, commits)
+	commitDates, err := history.RefDates(ctx, v.snapshot, v.History, commits)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func openWith(t *testing.T, root string, linking resources.Linking, noLinks bool
 		Catalogue: catalogue, Resources: resources.New(resources.Options{Catalogue: catalogue, Engine: engine,
 			Links: linking}),
 		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{FileBytes: fileBytes}),
-		Facts:    history.NewFacts(0),
+		History:  history.NewCache(0),
 		NoLinks:  noLinks,
 	}) {
 		s.tools[tool.Name] = tool

@@ -68,8 +68,8 @@ type Options struct {
 	// Resources belong to the same catalogue.
 	Resources *resources.Service
 	Searcher  *search.Searcher
-	// Facts cache what logs, blames and comparisons learn.
-	Facts *history.Facts
+	// History caches what logs, blames and comparisons learn.
+	History *history.Cache
 	// NoLinks leaves links out of results; the text and the data still have the addresses.
 	NoLinks bool
 	// Limits is asked before costly work; nil limits nothing.

@@ -81,13 +81,13 @@ type Version struct {
 // A path that is no file is [git.ErrNotFound], and a range outside of the file
 // [git.ErrInvalid]. [git.ErrTooLarge] means that the file or its history exceeds the limits:
 // fewer lines may need less history.
-func Blame(ctx context.Context, snapshot *git.Snapshot, facts *Facts, o BlameOptions) (BlameResult, error) {
+func Blame(ctx context.Context, snapshot *git.Snapshot, cache *Cache, o BlameOptions) (BlameResult, error) {
 	limit, err := parseLimit(o.Path)
 	if err != nil {
 		return BlameResult{}, err
 	}
 	o.MaxCommits = cmp.Or(o.MaxCommits, MaxBlameCommits)
-	return withCommitGraph(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
+	return withCommitGraph(ctx, snapshot, cache, func(s *source) (BlameResult, error) {
 		s.people = o.Mailmap
 		return o.blame(s, limit.path)
 	})

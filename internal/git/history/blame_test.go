@@ -52,11 +52,11 @@ func TestBlameIsThatOfGit(t *testing.T) {
 		m := long.history(t, 80)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
-		facts := NewFacts(1 << 20)
+		cache := NewCache(1 << 20)
 		for _, tip := range m.tips[:min(len(m.tips), 4)] {
 			for _, path := range slices.Sorted(maps.Keys(m.files[tip])) {
 				o := BlameOptions{Commit: id(t, tip), Path: path}
-				got, err := Blame(t.Context(), snapshot, facts, o)
+				got, err := Blame(t.Context(), snapshot, cache, o)
 				if err != nil {
 					if m.files[tip][path].mode != "160000" {
 						t.Fatal(tip, path, err)
@@ -67,7 +67,7 @@ func TestBlameIsThatOfGit(t *testing.T) {
 				if got.Lines > 2 && g.chance(2) {
 					o.First = 1 + g.IntN(got.Lines)
 					o.Last = o.First + g.IntN(got.Lines)
-					if got, err = Blame(t.Context(), snapshot, facts, o); err != nil {
+					if got, err = Blame(t.Context(), snapshot, cache, o); err != nil {
 						t.Fatal(err)
 					}
 					args = append([]string{args[0], fmt.Sprintf("-L%d,%d", o.First, o.Last)}, args[1:]...)

@@ -32,9 +32,9 @@ func (c *claims) has(n uint32) bool { return n < c.count() }
 // withCommitGraph returns the answer of ask, whose walk may use the commit-graph. If the graph
 // proves wrong, it asks again without it.
 func withCommitGraph[T any](
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, ask func(*source) (T, error),
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, ask func(*source) (T, error),
 ) (T, error) {
-	s, err := newSource(ctx, snapshot, facts)
+	s, err := newSource(ctx, snapshot, cache)
 	if err != nil {
 		var none T
 		return none, err
@@ -45,7 +45,7 @@ func withCommitGraph[T any](
 	if graph == nil || !errors.Is(err, git.ErrCorrupt) && graph.Fault() == nil {
 		return found, err
 	}
-	if s, err = newSource(ctx, snapshot, facts); err != nil {
+	if s, err = newSource(ctx, snapshot, cache); err != nil {
 		return found, err
 	}
 	found, err = ask(s)

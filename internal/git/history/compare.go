@@ -66,9 +66,9 @@ type Comparison struct {
 // is the empty tree. The error is [ErrTooMany], [git.ErrInvalid] for an impossible path, or
 // [git.ErrCorrupt].
 func CompareCommits(
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, from, to git.ID, o CompareOptions,
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, from, to git.ID, o CompareOptions,
 ) (Comparison, error) {
-	s, before, after, err := sourceOfTwo(ctx, snapshot, facts, from, to)
+	s, before, after, err := sourceOfTwo(ctx, snapshot, cache, from, to)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -78,9 +78,9 @@ func CompareCommits(
 // VisitChanges calls visit for each file that differs between two commits, without a search for
 // renames and without a list in memory, so for any number of files. The zero id is the empty tree.
 func VisitChanges(
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, from, to git.ID, visit func(FileChange) error,
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, from, to git.ID, visit func(FileChange) error,
 ) error {
-	s, before, after, err := sourceOfTwo(ctx, snapshot, facts, from, to)
+	s, before, after, err := sourceOfTwo(ctx, snapshot, cache, from, to)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func VisitChanges(
 
 // sourceOfTwo finds the trees of two commits.
 func sourceOfTwo(
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, from, to git.ID,
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, from, to git.ID,
 ) (s *source, before, after git.ID, err error) {
-	if s, err = newSource(ctx, snapshot, facts); err != nil {
+	if s, err = newSource(ctx, snapshot, cache); err != nil {
 		return nil, before, after, err
 	}
 	trees := [2]git.ID{}
@@ -115,9 +115,9 @@ type Step struct{ Commit, Parent git.ID }
 
 // StepOf returns the step of a commit, and the number of its parents.
 func StepOf(
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, commit git.ID,
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, commit git.ID,
 ) (step Step, parents int, err error) {
-	s, err := newSource(ctx, snapshot, facts)
+	s, err := newSource(ctx, snapshot, cache)
 	if err != nil {
 		return Step{}, 0, err
 	}
@@ -139,9 +139,9 @@ func (s *source) step(l links) Step {
 // CompareWithParent lists the changes of a commit to its first parent, or to the empty tree for a
 // root commit, as git show does.
 func CompareWithParent(
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, commit git.ID, o CompareOptions,
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, commit git.ID, o CompareOptions,
 ) (Comparison, error) {
-	s, err := newSource(ctx, snapshot, facts)
+	s, err := newSource(ctx, snapshot, cache)
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -96,10 +96,10 @@ func nameStatus(_ *testing.T, _ *Differ, c Comparison) string {
 
 // compareTrees compares two trees. The zero id is the empty tree.
 func compareTrees(
-	t *testing.T, snapshot *git.Snapshot, facts *Facts, from, to git.ID, o CompareOptions,
+	t *testing.T, snapshot *git.Snapshot, cache *Cache, from, to git.ID, o CompareOptions,
 ) (Comparison, error) {
 	t.Helper()
-	s, err := newSource(t.Context(), snapshot, facts)
+	s, err := newSource(t.Context(), snapshot, cache)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func (n tally) need(t *testing.T, least map[string]int) {
 func (n tally) compareWithGit(t *testing.T, repo *gittest.Repo, views []view, pairs []treePair, paths ...string) {
 	t.Helper()
 	snapshot := open(t, repo.Dir)
-	facts := NewFacts(0)
+	cache := NewCache(0)
 	var stdin bytes.Buffer
 	for _, p := range pairs {
 		fmt.Fprintf(&stdin, "%s %s\n", p.from, p.to)
@@ -165,14 +165,14 @@ func (n tally) compareWithGit(t *testing.T, repo *gittest.Repo, views []view, pa
 				}
 			}
 			rest = rest[len(want):]
-			n.add(v.compare(t, snapshot, facts, p, want))
+			n.add(v.compare(t, snapshot, cache, p, want))
 		}
 	}
 }
 
-func (v view) compare(t *testing.T, snapshot *git.Snapshot, facts *Facts, p treePair, want string) []FileChange {
+func (v view) compare(t *testing.T, snapshot *git.Snapshot, cache *Cache, p treePair, want string) []FileChange {
 	t.Helper()
-	c, err := compareTrees(t, snapshot, facts, p.from, p.to, v.o)
+	c, err := compareTrees(t, snapshot, cache, p.from, p.to, v.o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,24 +14,24 @@ import (
 )
 
 // questions are what can be asked of a history with two commits.
-var questions = map[string]func(ctx context.Context, s *git.Snapshot, facts *Facts, from, to git.ID) (any, error){
-	"log": func(ctx context.Context, s *git.Snapshot, facts *Facts, _, to git.ID) (any, error) {
-		return Log(ctx, s, facts, LogOptions{Start: to})
+var questions = map[string]func(ctx context.Context, s *git.Snapshot, cache *Cache, from, to git.ID) (any, error){
+	"log": func(ctx context.Context, s *git.Snapshot, cache *Cache, _, to git.ID) (any, error) {
+		return Log(ctx, s, cache, LogOptions{Start: to})
 	},
-	"log of a path": func(ctx context.Context, s *git.Snapshot, facts *Facts, _, to git.ID) (any, error) {
-		return Log(ctx, s, facts, LogOptions{Start: to, Paths: []string{"dir/changing"}})
+	"log of a path": func(ctx context.Context, s *git.Snapshot, cache *Cache, _, to git.ID) (any, error) {
+		return Log(ctx, s, cache, LogOptions{Start: to, Paths: []string{"dir/changing"}})
 	},
-	"blame": func(ctx context.Context, s *git.Snapshot, facts *Facts, _, to git.ID) (any, error) {
-		return Blame(ctx, s, facts, BlameOptions{Commit: to, Path: "dir/changing"})
+	"blame": func(ctx context.Context, s *git.Snapshot, cache *Cache, _, to git.ID) (any, error) {
+		return Blame(ctx, s, cache, BlameOptions{Commit: to, Path: "dir/changing"})
 	},
-	"comparison": func(ctx context.Context, s *git.Snapshot, facts *Facts, from, to git.ID) (any, error) {
-		return CompareCommits(ctx, s, facts, from, to, CompareOptions{})
+	"comparison": func(ctx context.Context, s *git.Snapshot, cache *Cache, from, to git.ID) (any, error) {
+		return CompareCommits(ctx, s, cache, from, to, CompareOptions{})
 	},
-	"merge base": func(ctx context.Context, s *git.Snapshot, facts *Facts, from, to git.ID) (any, error) {
-		return MergeBase(ctx, s, facts, from, to)
+	"merge base": func(ctx context.Context, s *git.Snapshot, cache *Cache, from, to git.ID) (any, error) {
+		return MergeBase(ctx, s, cache, from, to)
 	},
-	"ahead and behind": func(ctx context.Context, s *git.Snapshot, facts *Facts, from, to git.ID) (any, error) {
-		ahead, behind, err := AheadBehind(ctx, s, facts, from, to)
+	"ahead and behind": func(ctx context.Context, s *git.Snapshot, cache *Cache, from, to git.ID) (any, error) {
+		ahead, behind, err := AheadBehind(ctx, s, cache, from, to)
 		return [2]int{ahead, behind}, err
 	},
 }
@@ -61,7 +61,7 @@ func answersBy(
 	graphed = snapshot.CommitGraph() != nil
 	found, refused = make(map[string]any), make(map[string]error)
 	for name, ask := range questions {
-		if found[name], err = ask(t.Context(), snapshot, NewFacts(0), id(t, from), id(t, to)); err != nil {
+		if found[name], err = ask(t.Context(), snapshot, NewCache(0), id(t, from), id(t, to)); err != nil {
 			refused[name] = err
 		}
 	}

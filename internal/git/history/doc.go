@@ -3,7 +3,7 @@
 //
 // # Order of use
 //
-// All functions take a [git.Snapshot] and [Facts], one cache for all repositories and requests.
+// All functions take a [git.Snapshot] and [Cache], one cache for all repositories and requests.
 //
 // [Log] lists commits, page by page, and [LineLog] those that changed some lines of a file. [Blame]
 // finds the commits that the lines of a file come from.

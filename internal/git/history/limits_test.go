@@ -208,20 +208,20 @@ func TestShallowHistoryEndsThere(t *testing.T) {
 		}
 	}
 	snapshot := open(t, repo.Dir)
-	facts := NewFacts(0)
+	cache := NewCache(0)
 	for _, paths := range [][]string{nil, {"f"}} {
 		o := LogOptions{Start: id(t, ids[0]), Paths: paths}
-		if got, want := hexes(all(t, snapshot, facts, o)), strings.Fields(
+		if got, want := hexes(all(t, snapshot, cache, o)), strings.Fields(
 			repo.Git(append([]string{"log", "--format=%H", ids[0], "--"}, paths...)...)); !slices.Equal(got, want) ||
 			len(got) != 4 {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	}
-	page, err := Log(t.Context(), snapshot, facts, LogOptions{Start: id(t, ids[0])})
+	page, err := Log(t.Context(), snapshot, cache, LogOptions{Start: id(t, ids[0])})
 	if err != nil || page.Next != "" || len(page.Commits) != 4 || len(page.Commits[3].Parents) != 0 {
 		t.Error(page, err)
 	}
-	blame, err := Blame(t.Context(), snapshot, facts, BlameOptions{Commit: id(t, ids[0]), Path: "f"})
+	blame, err := Blame(t.Context(), snapshot, cache, BlameOptions{Commit: id(t, ids[0]), Path: "f"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,12 +263,12 @@ func TestFactsKeepTheirBound(t *testing.T) {
 	repo, ids := line(t, 150)
 	snapshot := open(t, repo.Dir)
 	const bytes = 20_000 // one block of commits, and less than their paths need
-	facts := NewFacts(bytes)
+	cache := NewCache(bytes)
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
 			for range 3 {
-				page, err := Log(t.Context(), snapshot, facts, LogOptions{Start: id(t, ids[0]), Paths: []string{"f"},
+				page, err := Log(t.Context(), snapshot, cache, LogOptions{Start: id(t, ids[0]), Paths: []string{"f"},
 					Limit: 150})
 				if err != nil || len(page.Commits) != 150 {
 					t.Error(len(page.Commits), err)
@@ -277,12 +277,12 @@ func TestFactsKeepTheirBound(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if facts, taken := facts.known.Size(); facts == 0 || taken < bytes/4 || taken > bytes {
-		t.Errorf("%d facts take %d bytes", facts, taken)
+	if cache, taken := cache.known.Size(); cache == 0 || taken < bytes/4 || taken > bytes {
+		t.Errorf("%d cache take %d bytes", cache, taken)
 	}
 	// Another repository that is asked for the same finds nothing there.
 	other := gittest.At(t, filepath.Join(t.TempDir(), "other.git"))
-	if _, err := Log(t.Context(), open(t, other.Dir), facts, LogOptions{Start: id(t, ids[0])}); !errors.Is(err,
+	if _, err := Log(t.Context(), open(t, other.Dir), cache, LogOptions{Start: id(t, ids[0])}); !errors.Is(err,
 		git.ErrCorrupt) {
 		t.Errorf("what another repository has was read: %v", err)
 	}

@@ -53,13 +53,13 @@ const MaxLineVersions = 5000
 //
 // Lines that do not exist are [git.ErrInvalid], a path without a file is [git.ErrNotFound], and
 // history beyond all limits [git.ErrTooLarge].
-func LineLog(ctx context.Context, snapshot *git.Snapshot, facts *Facts, o LineLogOptions) (LineLogPage, error) {
+func LineLog(ctx context.Context, snapshot *git.Snapshot, cache *Cache, o LineLogOptions) (LineLogPage, error) {
 	path, err := parseLimit(o.Path)
 	if err != nil {
 		return LineLogPage{}, err
 	}
 	o.Limit = cmp.Or(o.Limit, DefaultPage)
-	return withCommitGraph(ctx, snapshot, facts, func(s *source) (LineLogPage, error) {
+	return withCommitGraph(ctx, snapshot, cache, func(s *source) (LineLogPage, error) {
 		s.people = o.Mailmap
 		l := &lineLog{
 			tracer: tracer{

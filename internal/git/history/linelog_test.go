@@ -26,7 +26,7 @@ func TestLineLogIsThatOfGit(t *testing.T) {
 		}
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
-		facts := NewFacts(1 << 20)
+		cache := NewCache(1 << 20)
 		for _, tip := range m.tips[:min(len(m.tips), 4)] {
 			for _, path := range slices.Sorted(maps.Keys(m.files[tip])) {
 				file := m.files[tip][path]
@@ -37,7 +37,7 @@ func TestLineLogIsThatOfGit(t *testing.T) {
 				for range 3 {
 					first := 1 + g.IntN(lines)
 					last := first + g.IntN(min(lines-first+1, 12))
-					n, of, hunksOf := compareLineLog(t, m.repo, snapshot, facts, LineLogOptions{
+					n, of, hunksOf := compareLineLog(t, m.repo, snapshot, cache, LineLogOptions{
 						Start: id(t, tip), Path: path, First: first, Last: last, Limit: 1000,
 					})
 					cases, commits, merges, hunks = cases+1, commits+n, merges+of, hunks+hunksOf
@@ -53,10 +53,10 @@ func TestLineLogIsThatOfGit(t *testing.T) {
 
 // compareLineLog compares a line log with that of git, and counts commits, merges and hunks.
 func compareLineLog(
-	t *testing.T, repo *gittest.Repo, snapshot *git.Snapshot, facts *Facts, o LineLogOptions,
+	t *testing.T, repo *gittest.Repo, snapshot *git.Snapshot, cache *Cache, o LineLogOptions,
 ) (commits, merges, hunks int) {
 	t.Helper()
-	got, err := LineLog(t.Context(), snapshot, facts, o)
+	got, err := LineLog(t.Context(), snapshot, cache, o)
 	if err != nil {
 		t.Fatal(o, err)
 	}

@@ -101,7 +101,7 @@ type LogPage struct {
 //
 // Inconsistent options are [git.ErrInvalid], a cursor whose start is not served any more is
 // [git.ErrNotFound], and history beyond all limits [git.ErrTooLarge].
-func Log(ctx context.Context, snapshot *git.Snapshot, facts *Facts, options LogOptions) (LogPage, error) {
+func Log(ctx context.Context, snapshot *git.Snapshot, cache *Cache, options LogOptions) (LogPage, error) {
 	limits, err := options.check()
 	if err != nil {
 		return LogPage{}, err
@@ -110,7 +110,7 @@ func Log(ctx context.Context, snapshot *git.Snapshot, facts *Facts, options LogO
 	if err != nil {
 		return LogPage{}, err
 	}
-	return withCommitGraph(ctx, snapshot, facts, func(s *source) (LogPage, error) {
+	return withCommitGraph(ctx, snapshot, cache, func(s *source) (LogPage, error) {
 		s.people = options.Mailmap
 		walk := newWalk(s, options, limits, at)
 		if err := walk.begin(at); err != nil {
@@ -200,7 +200,7 @@ const (
 // and address: git shortlog -sne. The options that select a page do not count. complete is false if
 // the log goes on after [MaxCountedCommits], or if the names of its authors are too long.
 func CountAuthors(
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, o LogOptions,
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, o LogOptions,
 ) (list []AuthorCount, complete bool, err error) {
 	o.Skip, o.Limit, o.Cursor, o.MaxLooked = 0, 0, "", MaxCountedCommits
 	limits, err := o.check()
@@ -208,7 +208,7 @@ func CountAuthors(
 		return nil, false, err
 	}
 	at := position{start: o.Start, base: o.Base, symmetric: o.Symmetric}
-	complete, err = withCommitGraph(ctx, snapshot, facts, func(s *source) (bool, error) {
+	complete, err = withCommitGraph(ctx, snapshot, cache, func(s *source) (bool, error) {
 		s.people = o.Mailmap
 		walk := newWalk(s, o, limits, at)
 		if err := walk.begin(at); err != nil {

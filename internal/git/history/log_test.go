@@ -109,21 +109,21 @@ func TestLogIsThatOfGit(t *testing.T) {
 		m := generate(t, seed, 120)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
-		facts := NewFacts(1 << 20)
+		cache := NewCache(1 << 20)
 		for range 30 {
 			start := id(t, m.tips[min(g.IntN(len(m.tips)), g.IntN(len(m.tips)))])
 			c := g.logCase(start)
 			want := strings.Fields(gitLog(t, m.repo.Dir, append([]string{"--format=%H"}, c.args...)...))
-			got := hexes(all(t, snapshot, facts, c.options))
+			got := hexes(all(t, snapshot, cache, c.options))
 			if !slices.Equal(got, want) {
 				t.Errorf("seed %d: git log %q\n got %s\nwant %s", seed, c.args, strings.Join(got, "\n     "),
 					strings.Join(want, "\n     "))
 				continue
 			}
-			if paged := byCursor(t, snapshot, facts, c.options, 1+g.IntN(7)); !slices.Equal(paged, want) {
+			if paged := byCursor(t, snapshot, cache, c.options, 1+g.IntN(7)); !slices.Equal(paged, want) {
 				t.Errorf("seed %d: git log %q by cursor\n got %v\nwant %v", seed, c.args, paged, want)
 			}
-			if paged := bySkip(t, snapshot, facts, c.options, 1+g.IntN(20)); !slices.Equal(paged, want) {
+			if paged := bySkip(t, snapshot, cache, c.options, 1+g.IntN(20)); !slices.Equal(paged, want) {
 				t.Errorf("seed %d: git log %q by skip\n got %v\nwant %v", seed, c.args, paged, want)
 			}
 			cases++
@@ -171,11 +171,11 @@ func TestFoldersAndSubmodulesMayEndInASlash(t *testing.T) {
 }
 
 // byCursor lists a log in pages, each of which may stop early.
-func byCursor(t *testing.T, snapshot *git.Snapshot, facts *Facts, o LogOptions, size int) (ids []string) {
+func byCursor(t *testing.T, snapshot *git.Snapshot, cache *Cache, o LogOptions, size int) (ids []string) {
 	t.Helper()
 	o.Limit, o.MaxLooked = size, 3*size
 	for pages := 0; ; pages++ {
-		page, err := Log(t.Context(), snapshot, facts, o)
+		page, err := Log(t.Context(), snapshot, cache, o)
 		if err != nil || pages > 1000 {
 			t.Fatal(pages, err)
 		}
@@ -192,11 +192,11 @@ func byCursor(t *testing.T, snapshot *git.Snapshot, facts *Facts, o LogOptions, 
 	}
 }
 
-func bySkip(t *testing.T, snapshot *git.Snapshot, facts *Facts, o LogOptions, size int) (ids []string) {
+func bySkip(t *testing.T, snapshot *git.Snapshot, cache *Cache, o LogOptions, size int) (ids []string) {
 	t.Helper()
 	o.Limit = size
 	for {
-		page, err := Log(t.Context(), snapshot, facts, o)
+		page, err := Log(t.Context(), snapshot, cache, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestFollowIsThatOfGit(t *testing.T) {
 		m := generate(t, seed+3000, 100)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
-		facts := NewFacts(1 << 20)
+		cache := NewCache(1 << 20)
 		for range 20 {
 			tip := m.tips[min(g.IntN(len(m.tips)), g.IntN(len(m.tips)))]
 			files := slices.Sorted(maps.Keys(m.files[tip]))
@@ -315,7 +315,7 @@ func TestFollowIsThatOfGit(t *testing.T) {
 					want = append(want, strings.TrimSuffix(line, "\n"))
 				}
 			}
-			if got := byCursor(t, snapshot, facts, o, 1+g.IntN(20)); !slices.Equal(got, want) {
+			if got := byCursor(t, snapshot, cache, o, 1+g.IntN(20)); !slices.Equal(got, want) {
 				t.Errorf("seed %d: git log %q\n got %v\nwant %s", seed, append(args, tip, path), got, out)
 			}
 			cases++

@@ -14,7 +14,7 @@ import (
 )
 
 // position is a place in a log: a start, and the number of commits that the walk from there has
-// examined. The walk is repeated from the start, which is fast thanks to [Facts]. So a cursor needs
+// examined. The walk is repeated from the start, which is fast thanks to [Cache]. So a cursor needs
 // no memory in the server, and is right even for wrongly dated commits.
 type position struct {
 	start     git.ID

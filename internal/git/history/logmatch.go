@@ -182,8 +182,8 @@ type matches struct {
 }
 
 // matches returns the answers to a question about the commits of an ancestry.
-func (f *Facts) matches(a *ancestry, question string) *matches {
-	fresh := &matches{ancestry: a, growing: f.growing(factKey{a.key.repository, question})}
+func (f *Cache) matches(a *ancestry, question string) *matches {
+	fresh := &matches{ancestry: a, growing: f.growing(cacheKey{a.key.repository, question})}
 	if known := f.known.GetOrPut(fresh.key, fresh, fresh.bytes).(*matches); known.ancestry == a {
 		return known
 	}

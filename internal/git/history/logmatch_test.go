@@ -57,7 +57,7 @@ func TestRepeatedQuestionsHaveTheAnswersOfGit(t *testing.T) {
 			m.repo.Git("commit-graph", "write", "--reachable")
 		}
 		snapshot := open(t, m.repo.Dir)
-		facts := NewFacts(1 << 20)
+		cache := NewCache(1 << 20)
 		tip := m.tips[0]
 		for _, c := range []struct {
 			options LogOptions
@@ -72,7 +72,7 @@ func TestRepeatedQuestionsHaveTheAnswersOfGit(t *testing.T) {
 			for again := range 3 {
 				o := c.options
 				o.Start, o.Limit = id(t, tip), 1000
-				page, err := Log(t.Context(), snapshot, facts, o)
+				page, err := Log(t.Context(), snapshot, cache, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,17 +98,17 @@ func TestAnswersAreRemembered(t *testing.T) {
 	t.Parallel()
 	m := generate(t, 77, 40)
 	snapshot := open(t, m.repo.Dir)
-	facts := NewFacts(1 << 20)
+	cache := NewCache(1 << 20)
 	o := LogOptions{Start: id(t, m.tips[0]), Author: "nobody has this name"}
-	if _, err := Log(t.Context(), snapshot, facts, o); err != nil {
+	if _, err := Log(t.Context(), snapshot, cache, o); err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSource(t.Context(), snapshot, facts)
+	s, err := newSource(t.Context(), snapshot, cache)
 	if err != nil {
 		t.Fatal(err)
 	}
 	matcher := newMatcher(o)
-	known := facts.matches(s.ancestry, matcher.question())
+	known := cache.matches(s.ancestry, matcher.question())
 	count := 0
 	for commit := range strings.FieldsSeq(m.repo.Git("rev-list", m.tips[0])) {
 		if known.recall(s.ancestry.number(id(t, commit))) != no {
@@ -117,7 +117,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 		count++
 	}
 	other := newMatcher(LogOptions{Author: "another"})
-	if count < 5 || facts.matches(s.ancestry, other.question()) == known {
+	if count < 5 || cache.matches(s.ancestry, other.question()) == known {
 		t.Errorf("%d commits; two questions have the same answers", count)
 	}
 }

@@ -79,7 +79,7 @@ func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 		until: noDate, resumeAt: at.looked, follow: o.Follow,
 	}
 	if w.matcher.isSet() {
-		w.known = source.facts.matches(source.ancestry, w.matcher.question())
+		w.known = source.cache.matches(source.ancestry, w.matcher.question())
 	}
 	if o.Follow {
 		w.followed, w.limits = limits[0], nil

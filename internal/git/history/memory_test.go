@@ -22,13 +22,13 @@ func TestFactsTakeWhatTheyMay(t *testing.T) {
 	gittest.Long(t)
 	for name, c := range map[string]struct {
 		cost int64
-		put  func(f *Facts, n int)
+		put  func(f *Cache, n int)
 	}{
-		"commits": {commitCost, func(f *Facts, n int) {
+		"commits": {commitCost, func(f *Cache, n int) {
 			a := f.ancestry(fmt.Sprint(n / 5000))
 			a.remember(a.number(idOf(n)), git.CommitLinks{Parents: []git.ID{idOf(n + 1)}})
 		}},
-		"merges": {commitCost, func(f *Facts, n int) {
+		"merges": {commitCost, func(f *Cache, n int) {
 			a := f.ancestry(fmt.Sprint(n / 5000))
 			parents := make([]git.ID, 1+n%8)
 			for i := range parents {
@@ -36,13 +36,13 @@ func TestFactsTakeWhatTheyMay(t *testing.T) {
 			}
 			a.remember(a.number(idOf(n)), git.CommitLinks{Parents: parents})
 		}},
-		"paths": {foundCost, func(f *Facts, n int) {
+		"paths": {foundCost, func(f *Cache, n int) {
 			f.trail(f.ancestry("repository"), fmt.Sprint(n/5000)).remember(uint32(n%5000), entry{id: idOf(n)})
 		}},
-		"folders": {folderCost, func(f *Facts, n int) {
+		"folders": {folderCost, func(f *Cache, n int) {
 			f.trail(f.ancestry("repository"), fmt.Sprint(n/5000)).rememberFolder(folderKey{1, idOf(n)}, entry{})
 		}},
-		"paths as texts": {factCost, func(f *Facts, n int) {
+		"paths as texts": {cacheCost, func(f *Cache, n int) {
 			f.trail(f.ancestry("repository"), fmt.Sprint(strings.Repeat("long/", 100), n)).rememberFolder(folderKey{},
 				entry{})
 		}},
@@ -50,11 +50,11 @@ func TestFactsTakeWhatTheyMay(t *testing.T) {
 		for _, bound := range []int64{3 << 20, 4 << 20, 5 << 20, 6 << 20}[:gittest.Volume(2, 4)] {
 			t.Run(fmt.Sprintf("%s in %d MiB", name, bound>>20), func(t *testing.T) {
 				gittest.HeapFits(t, bound, func() any {
-					facts := NewFacts(bound)
+					cache := NewCache(bound)
 					for n := range int(3 * bound / c.cost) {
-						c.put(facts, n)
+						c.put(cache, n)
 					}
-					return facts
+					return cache
 				})
 			})
 		}

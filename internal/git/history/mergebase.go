@@ -25,8 +25,8 @@ const settleSteps = 1000
 // histories, and several after criss-cross merges.
 //
 // The order of bases committed in the same second may depend on a commit-graph file, as in git.
-func MergeBases(ctx context.Context, snapshot *git.Snapshot, facts *Facts, a, b git.ID) ([]git.ID, error) {
-	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]git.ID, error) {
+func MergeBases(ctx context.Context, snapshot *git.Snapshot, cache *Cache, a, b git.ID) ([]git.ID, error) {
+	return withCommitGraph(ctx, snapshot, cache, func(s *source) ([]git.ID, error) {
 		one, other := s.number(a), s.number(b)
 		bases, err := s.mergeBases(one, other)
 		if err == nil {
@@ -54,8 +54,8 @@ func (s *source) mergeBases(a, b uint32) ([]uint32, error) {
 
 // MergeBase returns the commit that `git diff A...B` compares b with: the first of the best common
 // ancestors. It is [git.ErrNotFound] if there are none.
-func MergeBase(ctx context.Context, snapshot *git.Snapshot, facts *Facts, a, b git.ID) (git.ID, error) {
-	bases, err := MergeBases(ctx, snapshot, facts, a, b)
+func MergeBase(ctx context.Context, snapshot *git.Snapshot, cache *Cache, a, b git.ID) (git.ID, error) {
+	bases, err := MergeBases(ctx, snapshot, cache, a, b)
 	if err != nil {
 		return git.ID{}, err
 	}
@@ -68,9 +68,9 @@ func MergeBase(ctx context.Context, snapshot *git.Snapshot, facts *Facts, a, b g
 // AheadBehind counts the commits that head has and base lacks, and vice versa, as `git rev-list
 // --left-right --count HEAD...BASE` does.
 func AheadBehind(
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, base, head git.ID,
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, base, head git.ID,
 ) (ahead, behind int, err error) {
-	counts, err := withCommitGraph(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
+	counts, err := withCommitGraph(ctx, snapshot, cache, func(s *source) (counts [2]int, err error) {
 		base, head := s.number(base), s.number(head)
 		if err := s.confirm(base, head); err != nil {
 			return counts, err

@@ -90,20 +90,20 @@ func TestMergeBasesAreGits(t *testing.T) {
 		repo, commits := crossed(t, seed, 80, wrong)
 		reach := reachable(repo)
 		snapshot := open(t, repo.Dir)
-		facts := NewFacts(0)
+		cache := NewCache(0)
 		r := newRand(seed)
 		for range 60 {
 			a, b := commits[r.IntN(len(commits))], commits[r.IntN(len(commits))]
 			out, _ := tryGit(t, repo.Dir, "merge-base", "--all", a, b)
 			want := strings.Fields(out)
-			got, err := MergeBases(t.Context(), snapshot, facts, id(t, a), id(t, b))
+			got, err := MergeBases(t.Context(), snapshot, cache, id(t, a), id(t, b))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(hexes(got), want) {
 				t.Fatalf("seed %d: the merge bases of %s and %s are %v, for git %v", seed, a, b, hexes(got), want)
 			}
-			ahead, behind, err := AheadBehind(t.Context(), snapshot, facts, id(t, a), id(t, b))
+			ahead, behind, err := AheadBehind(t.Context(), snapshot, cache, id(t, a), id(t, b))
 			if err != nil {
 				t.Fatal(err)
 			}

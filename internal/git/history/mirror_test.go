@@ -28,13 +28,13 @@ func open(t testing.TB, dir string) *git.Snapshot {
 }
 
 // all walks through a log to its end.
-func all(t testing.TB, snapshot *git.Snapshot, facts *Facts, o LogOptions) []git.ID {
+func all(t testing.TB, snapshot *git.Snapshot, cache *Cache, o LogOptions) []git.ID {
 	t.Helper()
 	limits, err := o.check()
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := newSource(t.Context(), snapshot, facts)
+	source, err := newSource(t.Context(), snapshot, cache)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,10 +74,10 @@ func BenchmarkLog(b *testing.B) {
 			}
 		})
 		b.Run("warm/path="+path, func(b *testing.B) {
-			facts := NewFacts(0)
-			all(b, snapshot, facts, o)
+			cache := NewCache(0)
+			all(b, snapshot, cache, o)
 			for b.Loop() {
-				all(b, snapshot, facts, o)
+				all(b, snapshot, cache, o)
 			}
 		})
 	}
@@ -96,7 +96,7 @@ func TestMirrorIsThatOfGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := head.Commit.String()
-	facts := NewFacts(0)
+	cache := NewCache(0)
 	for _, c := range []logCase{
 		{LogOptions{}, nil},
 		{LogOptions{FirstParent: true}, []string{"--first-parent"}},
@@ -105,22 +105,22 @@ func TestMirrorIsThatOfGit(t *testing.T) {
 			[]string{"--since=@1600000000 +0000", "--until=@1700000000 +0000"}},
 	} {
 		c.options.Start = head.Commit
-		compareLog(t, dir, snapshot, facts, c.options, append(c.args, start))
+		compareLog(t, dir, snapshot, cache, c.options, append(c.args, start))
 		for _, path := range mirrorPaths {
 			c.options.Paths = []string{path}
-			compareLog(t, dir, snapshot, facts, c.options, append(slices.Clone(c.args), start, "--", path))
+			compareLog(t, dir, snapshot, cache, c.options, append(slices.Clone(c.args), start, "--", path))
 		}
 	}
-	compareLog(t, dir, snapshot, facts, LogOptions{Start: head.Commit, Paths: mirrorPaths},
+	compareLog(t, dir, snapshot, cache, LogOptions{Start: head.Commit, Paths: mirrorPaths},
 		append([]string{start, "--"}, mirrorPaths...))
 	for _, path := range mirrorPaths {
-		compareLog(t, dir, snapshot, facts, LogOptions{Start: head.Commit, Follow: true, Paths: []string{path}},
+		compareLog(t, dir, snapshot, cache, LogOptions{Start: head.Commit, Follow: true, Paths: []string{path}},
 			[]string{"--follow", start, "--", path})
 		if entry, err := snapshot.Lookup(treeOfCommit(t, snapshot, head.Commit),
 			strings.TrimSuffix(path, "/")); err != nil || entry.Mode.IsDir() {
 			continue
 		}
-		got, err := Blame(t.Context(), snapshot, facts, BlameOptions{Commit: head.Commit, Path: path})
+		got, err := Blame(t.Context(), snapshot, cache, BlameOptions{Commit: head.Commit, Path: path})
 		if err != nil {
 			t.Fatal(path, err)
 		}
@@ -144,10 +144,10 @@ func treeOfCommit(t *testing.T, snapshot *git.Snapshot, id git.ID) git.ID {
 	return commit.Tree
 }
 
-func compareLog(t *testing.T, dir string, snapshot *git.Snapshot, facts *Facts, o LogOptions, args []string) {
+func compareLog(t *testing.T, dir string, snapshot *git.Snapshot, cache *Cache, o LogOptions, args []string) {
 	t.Helper()
 	want := strings.Fields(gitLog(t, dir, append([]string{"--format=%H"}, args...)...))
-	if got := hexes(all(t, snapshot, facts, o)); !slices.Equal(got, want) {
+	if got := hexes(all(t, snapshot, cache, o)); !slices.Equal(got, want) {
 		t.Errorf("git log %q has %d commits, ours has %d", args, len(want), len(got))
 	} else {
 		t.Logf("git log %q: %d commits", args, len(got))

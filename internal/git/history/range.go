@@ -174,8 +174,8 @@ func (s *span) relevant(n uint32) (bool, error) {
 
 // Steps lists the commits of base..head that are no merges, oldest first: those of which git
 // format-patch makes patches, in its order.
-func Steps(ctx context.Context, snapshot *git.Snapshot, facts *Facts, base, head git.ID) ([]Step, error) {
-	return withCommitGraph(ctx, snapshot, facts, func(s *source) (steps []Step, err error) {
+func Steps(ctx context.Context, snapshot *git.Snapshot, cache *Cache, base, head git.ID) ([]Step, error) {
+	return withCommitGraph(ctx, snapshot, cache, func(s *source) (steps []Step, err error) {
 		at := position{start: head, base: base}
 		w := newWalk(s, LogOptions{}, nil, at)
 		if err := w.begin(at); err != nil {

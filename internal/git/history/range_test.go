@@ -21,7 +21,7 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 		m := generate(t, seed+7000, 120)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
-		facts := NewFacts(1 << 20)
+		cache := NewCache(1 << 20)
 		ids := strings.Fields(m.repo.Git("rev-list", "--all"))
 		for range 40 {
 			start := id(t, m.tips[min(g.IntN(len(m.tips)), g.IntN(len(m.tips)))])
@@ -35,7 +35,7 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 			truth := only(m.repo, c.options)
 			if !slices.Equal(slices.Sorted(slices.Values(strings.Fields(m.repo.Git("rev-list", between)))), truth) {
 				o := LogOptions{Start: start, Base: c.options.Base, Symmetric: c.options.Symmetric}
-				if got := slices.Sorted(slices.Values(hexes(all(t, snapshot, facts, o)))); !slices.Equal(got, truth) {
+				if got := slices.Sorted(slices.Values(hexes(all(t, snapshot, cache, o)))); !slices.Equal(got, truth) {
 					t.Errorf("seed %d: %s\n got %v\nwant %v", seed, between, got, truth)
 				}
 				n.clocks++
@@ -44,7 +44,7 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 			args := slices.Clone(c.args)
 			args[slices.Index(args, start.String())] = between
 			want := strings.Fields(gitLog(t, m.repo.Dir, append([]string{"--format=%H"}, args...)...))
-			got := hexes(all(t, snapshot, facts, c.options))
+			got := hexes(all(t, snapshot, cache, c.options))
 			pathed := len(c.options.Paths) > 0
 			switch {
 			case slices.Equal(got, want):
@@ -61,7 +61,7 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 					strings.Join(want, "\n     "))
 				continue
 			}
-			if paged := byCursor(t, snapshot, facts, c.options, 1+g.IntN(7)); !slices.Equal(paged, want) {
+			if paged := byCursor(t, snapshot, cache, c.options, 1+g.IntN(7)); !slices.Equal(paged, want) {
 				t.Errorf("seed %d: git log %q by cursor\n got %v\nwant %v", seed, args, paged, want)
 			}
 			n.cases++
@@ -101,7 +101,7 @@ func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 		m := generate(t, seed+9000, 120)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
-		facts := NewFacts(1 << 20)
+		cache := NewCache(1 << 20)
 		for range 30 {
 			start := id(t, m.tips[min(g.IntN(len(m.tips)), g.IntN(len(m.tips)))])
 			o := LogOptions{Start: start, FirstParent: g.chance(4)}
@@ -132,7 +132,7 @@ func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 			want := strings.Fields(string(gitOutput(t, m.repo.Dir,
 				append([]string{"--literal-pathspecs", "log", "--no-mailmap", "--no-notes", "--format=%H"},
 					args...)...)))
-			got := byCursor(t, snapshot, facts, o, 1+g.IntN(20))
+			got := byCursor(t, snapshot, cache, o, 1+g.IntN(20))
 			if !slices.Equal(got, want) {
 				t.Errorf("seed %d: git log %q\n got %s\nwant %s", seed, args, strings.Join(got, "\n     "),
 					strings.Join(want, "\n     "))

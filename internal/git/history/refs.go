@@ -12,9 +12,9 @@ import (
 
 // RefDates returns the creatordate of refs (git-for-each-ref(1)) in seconds since 1970: the
 // tagger's date of an annotated tag, the committer's of a commit, and 0 for other and unreadable
-// objects. It caches dates in facts.
-func RefDates(ctx context.Context, snapshot *git.Snapshot, facts *Facts, refs []git.Ref) ([]uint64, error) {
-	s, err := newSource(ctx, snapshot, facts)
+// objects. It caches dates in cache.
+func RefDates(ctx context.Context, snapshot *git.Snapshot, cache *Cache, refs []git.Ref) ([]uint64, error) {
+	s, err := newSource(ctx, snapshot, cache)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +46,9 @@ func RefDates(ctx context.Context, snapshot *git.Snapshot, facts *Facts, refs []
 // Containing returns which commits reach another: git branch --contains. It may have to examine all
 // history.
 func Containing(
-	ctx context.Context, snapshot *git.Snapshot, facts *Facts, target git.ID, commits []git.ID,
+	ctx context.Context, snapshot *git.Snapshot, cache *Cache, target git.ID, commits []git.ID,
 ) ([]bool, error) {
-	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]bool, error) {
+	return withCommitGraph(ctx, snapshot, cache, func(s *source) ([]bool, error) {
 		wanted := s.number(target)
 		if err := s.confirm(wanted); err != nil {
 			return nil, err

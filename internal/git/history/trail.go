@@ -79,7 +79,7 @@ func (t *trail) rememberFolder(key folderKey, e entry) {
 func (s *source) trail(path string) *trail {
 	t := s.trails[path]
 	if t == nil {
-		t = s.facts.trail(s.ancestry, path)
+		t = s.cache.trail(s.ancestry, path)
 		s.trails[path] = t
 	}
 	return t

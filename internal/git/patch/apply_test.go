@@ -42,7 +42,7 @@ func TestGitTakesPatches(t *testing.T) {
 		first, last := g.commits[0], g.commits[len(g.commits)-1]
 		g.repo.SetRef("refs/heads/main", last)
 		o := newOracle(t, g.repo)
-		steps, err := patch.Range(t.Context(), o.snapshot, o.facts, patch.Mails, o.id(first), patch.Three, o.id(last))
+		steps, err := patch.Range(t.Context(), o.snapshot, o.cache, patch.Mails, o.id(first), patch.Three, o.id(last))
 		mails := o.write(patch.Mails, steps, err)
 		dir := filepath.Join(t.TempDir(), "worktree")
 		run(t, g.repo.Dir, nil, nil, "worktree", "add", "--detach", dir, first)

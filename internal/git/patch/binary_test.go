@@ -105,7 +105,7 @@ func TestBytesOfBinaryPatchesAreKept(t *testing.T) {
 	head := repo.Commit("main", gittest.Regular("a", "text\n"),
 		gittest.Regular("b", "\x00"+gittest.Lines(1, 3000)+gittest.SeededNoise(1, 5000)))
 	o := newOracle(t, repo)
-	steps, err := patch.Range(t.Context(), o.snapshot, o.facts, patch.Mails, o.id(base), patch.Two, o.id(head))
+	steps, err := patch.Range(t.Context(), o.snapshot, o.cache, patch.Mails, o.id(base), patch.Two, o.id(head))
 	_, binary, _ := strings.Cut(o.write(patch.Mails, steps, err), "GIT binary patch\n")
 	const want = "a5c343cdf113837d41d88f1eae73c479070631f9503cbb650120ace2cd188067"
 	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(binary))); got != want {

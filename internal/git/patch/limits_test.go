@@ -22,7 +22,7 @@ import (
 func (o *oracle) plan(form patch.Form, base, head string) (*patch.Plan, error) {
 	o.t.Helper()
 	steps := []history.Step{{Commit: o.id(head), Parent: o.id(base)}}
-	return patch.New(o.t.Context(), o.snapshot, o.facts, form, steps)
+	return patch.New(o.t.Context(), o.snapshot, o.cache, form, steps)
 }
 
 // TestTagsNameTheBytes packs so many objects that git abbreviates ids to more digits.

@@ -21,14 +21,14 @@ type oracle struct {
 	t        *testing.T
 	repo     *gittest.Repo
 	snapshot *git.Snapshot
-	facts    *history.Facts
+	cache    *history.Cache
 	compared map[string]int // by what was compared
 }
 
 func newOracle(t *testing.T, repo *gittest.Repo) *oracle {
 	t.Helper()
 	return &oracle{
-		t: t, repo: repo, snapshot: snapshottest.Open(t, repo.Dir), facts: history.NewFacts(0),
+		t: t, repo: repo, snapshot: snapshottest.Open(t, repo.Dir), cache: history.NewCache(0),
 		compared: make(map[string]int),
 	}
 }
@@ -48,7 +48,7 @@ func (o *oracle) write(form patch.Form, steps []history.Step, err error) string 
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	plan, err := patch.New(o.t.Context(), o.snapshot, o.facts, form, steps)
+	plan, err := patch.New(o.t.Context(), o.snapshot, o.cache, form, steps)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func (o *oracle) check(what, got, want string) {
 // mails compares the mails of a range, and returns them.
 func (o *oracle) mails(base, head string) string {
 	o.t.Helper()
-	steps, err := patch.Range(o.t.Context(), o.snapshot, o.facts, patch.Mails, o.id(base), patch.Two, o.id(head))
+	steps, err := patch.Range(o.t.Context(), o.snapshot, o.cache, patch.Mails, o.id(base), patch.Two, o.id(head))
 	mails := o.write(patch.Mails, steps, err)
 	o.check("mails of "+base+".."+head, mails, o.git("format-patch", "--stdout", "--signature=repomcp", base+".."+head))
 	return mails
@@ -98,20 +98,20 @@ func (o *oracle) mails(base, head string) string {
 // diff compares the diff of a range.
 func (o *oracle) diff(base string, dots patch.Dots, head string) {
 	o.t.Helper()
-	steps, err := patch.Range(o.t.Context(), o.snapshot, o.facts, patch.Diff, o.id(base), dots, o.id(head))
+	steps, err := patch.Range(o.t.Context(), o.snapshot, o.cache, patch.Diff, o.id(base), dots, o.id(head))
 	o.check("diff "+base+string(dots)+head, o.write(patch.Diff, steps, err), o.git("diff", base+string(dots)+head))
 }
 
 // commit compares both forms of one commit.
 func (o *oracle) commit(revision string, merge bool) {
 	o.t.Helper()
-	steps, err := patch.Commit(o.t.Context(), o.snapshot, o.facts, patch.Diff, o.id(revision))
+	steps, err := patch.Commit(o.t.Context(), o.snapshot, o.cache, patch.Diff, o.id(revision))
 	o.check("commit "+revision, o.write(patch.Diff, steps, err),
 		o.git("show", "--format=", "--diff-merges=first-parent", revision))
 	if merge {
 		return
 	}
-	steps, err = patch.Commit(o.t.Context(), o.snapshot, o.facts, patch.Mails, o.id(revision))
+	steps, err = patch.Commit(o.t.Context(), o.snapshot, o.cache, patch.Mails, o.id(revision))
 	o.check("mail of "+revision, o.write(patch.Mails, steps, err),
 		o.git("format-patch", "-1", "--stdout", "--signature=repomcp", revision))
 }
@@ -129,7 +129,7 @@ func (o *oracle) commits(revision string, most int) {
 // related reports whether two commits have a merge base.
 func (o *oracle) related(a, b string) bool {
 	o.t.Helper()
-	bases, err := history.MergeBases(o.t.Context(), o.snapshot, o.facts, o.id(a), o.id(b))
+	bases, err := history.MergeBases(o.t.Context(), o.snapshot, o.cache, o.id(a), o.id(b))
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ const tagBytes = 16
 // Plan is a patch that can be written. It is used by one goroutine at a time.
 type Plan struct {
 	snapshot *git.Snapshot
-	facts    *history.Facts
+	cache    *history.Cache
 	form     Form
 	steps    []history.Step
 	tag      string
@@ -49,9 +49,9 @@ type Plan struct {
 // empty tree. The snapshot must stay open. The error is [history.ErrTooMany], [git.ErrCorrupt] or
 // the context's.
 func New(
-	ctx context.Context, snapshot *git.Snapshot, facts *history.Facts, form Form, steps []history.Step,
+	ctx context.Context, snapshot *git.Snapshot, cache *history.Cache, form Form, steps []history.Step,
 ) (*Plan, error) {
-	p := &Plan{snapshot: snapshot, facts: facts, form: form, steps: steps, lengths: make(map[git.ID]int)}
+	p := &Plan{snapshot: snapshot, cache: cache, form: form, steps: steps, lengths: make(map[git.ID]int)}
 	if err := p.findDigits(); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (e *examination) add(ctx context.Context, step history.Step) error {
 		}
 		e.cost.message = size
 	}
-	err := history.VisitChanges(ctx, e.plan.snapshot, e.plan.facts, step.Parent, step.Commit, e.file)
+	err := history.VisitChanges(ctx, e.plan.snapshot, e.plan.cache, step.Parent, step.Commit, e.file)
 	e.most = max(e.most, e.cost.memory())
 	return err
 }

@@ -31,9 +31,9 @@ var ErrUnrelated = fmt.Errorf("the commits have no merge base: %w", git.ErrNotFo
 // Commit returns the step of a commit, compared with its first parent. The error is [ErrMerge] for
 // the mail of a merge.
 func Commit(
-	ctx context.Context, snapshot *git.Snapshot, facts *history.Facts, form Form, commit git.ID,
+	ctx context.Context, snapshot *git.Snapshot, cache *history.Cache, form Form, commit git.ID,
 ) ([]history.Step, error) {
-	step, parents, err := history.StepOf(ctx, snapshot, facts, commit)
+	step, parents, err := history.StepOf(ctx, snapshot, cache, commit)
 	if err == nil && form == Mails && parents > 1 {
 		err = ErrMerge
 	}
@@ -44,11 +44,11 @@ func Commit(
 // merge for mails. The error is [ErrUnrelated] if a diff needs a merge base and there is none, and
 // [history.ErrTooMany] for too many mails.
 func Range(
-	ctx context.Context, snapshot *git.Snapshot, facts *history.Facts, form Form, base git.ID, dots Dots, head git.ID,
+	ctx context.Context, snapshot *git.Snapshot, cache *history.Cache, form Form, base git.ID, dots Dots, head git.ID,
 ) ([]history.Step, error) {
 	switch {
 	case form == Mails:
-		steps, err := history.Steps(ctx, snapshot, facts, base, head)
+		steps, err := history.Steps(ctx, snapshot, cache, base, head)
 		if err == nil && len(steps) > maxCommits {
 			err = history.ErrTooMany
 		}
@@ -56,7 +56,7 @@ func Range(
 	case dots == Two:
 		return []history.Step{{Commit: head, Parent: base}}, nil
 	}
-	bases, err := history.MergeBases(ctx, snapshot, facts, base, head)
+	bases, err := history.MergeBases(ctx, snapshot, cache, base, head)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ type writer struct {
 func (w *writer) step(ctx context.Context, number int) error {
 	step := w.steps[number]
 	changes, err := history.CompareCommits(
-		ctx, w.snapshot, w.facts, step.Parent, step.Commit, history.CompareOptions{},
+		ctx, w.snapshot, w.cache, step.Parent, step.Commit, history.CompareOptions{},
 	)
 	if err != nil || len(changes.Files) == 0 {
 		return err

@@ -42,7 +42,7 @@ func (c *Conversation) log(
 	account := resources.AccountOf(ctx)
 	if c.options.Observer != nil {
 		c.options.Observer.Message(mcp.Exchange{
-			Transport: c.options.Transport, Method: request.Method, Tool: account.Facts().Tool,
+			Transport: c.options.Transport, Method: request.Method, Tool: account.Summary().Tool,
 			Outcome: outcome, Bytes: length, Took: took,
 			Details: mcp.Details{Request: request, Account: account, Origin: c.options.Origin},
 		})

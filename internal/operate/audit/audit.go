@@ -191,7 +191,7 @@ func (l *Log) Request(r httpx.Request) {
 	l.decide(line{
 		Outcome: outcomeOf(r.Outcome, r.Status), Transport: "http", Action: r.Method, Asked: asked, Bytes: r.Bytes,
 		Status: r.Status, Reason: details.Denied,
-	}, details.Account.Facts(), details.Origin)
+	}, details.Account.Summary(), details.Origin)
 }
 
 // Message implements [httpx.Observer].
@@ -200,15 +200,15 @@ func (l *Log) Message(m mcp.Exchange) {
 	if slices.Contains(silent, m.Method) || !request.IsRequest() {
 		return
 	}
-	facts := m.Details.Account.Facts()
+	summary := m.Details.Account.Summary()
 	status := m.Details.Status
-	if facts.Code == codeInternal {
+	if summary.Code == codeInternal {
 		status = http.StatusInternalServerError
 	}
 	l.decide(line{
 		Outcome: outcomeOf(m.Outcome, status), Transport: m.Transport, Action: resources.Clip(resources.Text(m.Method)),
-		Tool: facts.Tool, Asked: askedBy(request), Bytes: m.Bytes, Status: m.Details.Status, Code: facts.Code,
-	}, facts, m.Details.Origin)
+		Tool: summary.Tool, Asked: askedBy(request), Bytes: m.Bytes, Status: m.Details.Status, Code: summary.Code,
+	}, summary, m.Details.Origin)
 }
 
 // codeInternal is the code of an internal error in JSON-RPC 2.0.
@@ -237,27 +237,27 @@ func outcomeOf(outcome string, status int) string {
 }
 
 // decide completes and writes the line of a request, or several if it read several commits or files.
-func (l *Log) decide(decision line, facts resources.Facts, origin mcp.Origin) {
+func (l *Log) decide(decision line, summary resources.Summary, origin mcp.Origin) {
 	decision.Audit, decision.Time = Version, time.Now().UTC()
 	decision.Client, decision.RequestID = origin.Client, origin.RequestID
-	decision.Ref, decision.Path = facts.Ref, facts.Path
+	decision.Ref, decision.Path = summary.Ref, summary.Path
 	if decision.Reason != "" {
 		decision.Outcome = outcomeDenied
 	}
-	if decision.Principal = facts.Reader.ID; decision.Principal == "" {
+	if decision.Principal = summary.Reader.ID; decision.Principal == "" {
 		decision.Principal = origin.Principal
 	}
-	reads := facts.Reads
+	reads := summary.Reads
 	if len(reads) == 0 {
-		reads = []resources.Read{{Repository: facts.Repository, Commit: facts.Commit}}
+		reads = []resources.Read{{Repository: summary.Repository, Commit: summary.Commit}}
 	}
 	lines := make([]line, len(reads))
 	for i, read := range reads {
 		lines[i] = decision
 		lines[i].Repository, lines[i].Commit = read.Repository, read.Commit
-		lines[i].Path = cmp.Or(read.Path, facts.Path)
+		lines[i].Path = cmp.Or(read.Path, summary.Path)
 		if l.options.Rule != nil && read.Repository != "" {
-			lines[i].Rule = l.options.Rule(facts.Reader, read.Repository)
+			lines[i].Rule = l.options.Rule(summary.Reader, read.Repository)
 		}
 	}
 	l.write(lines)

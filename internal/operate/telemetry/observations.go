@@ -71,8 +71,8 @@ func (t *Telemetry) Message(m mcp.Exchange) {
 	if m.Method == "" {
 		return // a response to the server
 	}
-	facts := operation(m)
-	t.operations.Record(context.Background(), m.Took.Seconds(), metric.WithAttributes(facts...))
+	attributes := operation(m)
+	t.operations.Record(context.Background(), m.Took.Seconds(), metric.WithAttributes(attributes...))
 	method, target := methodName(m.Method), m.Tool
 	if target == "" {
 		target = promptOf(m)
@@ -81,7 +81,7 @@ func (t *Telemetry) Message(m mcp.Exchange) {
 	t.span(spanned{
 		name: strings.TrimSpace(method + " " + target), took: m.Took, own: d.Request.Params.TraceContext(),
 		origin: d.Origin, account: d.Account, bytes: m.Bytes, failure: failureOf(m),
-	}, func() []attribute.KeyValue { return append(facts, details(d)...) })
+	}, func() []attribute.KeyValue { return append(attributes, details(d)...) })
 }
 
 // methodName returns a known method.
@@ -109,7 +109,7 @@ func operation(m mcp.Exchange) []attribute.KeyValue {
 	if !slices.Contains(mcp.Versions(), version) {
 		version = ""
 	}
-	if number := m.Details.Account.Facts().Code; number != 0 {
+	if number := m.Details.Account.Summary().Code; number != 0 {
 		code = strconv.Itoa(number)
 	}
 	return append(present(
@@ -122,7 +122,7 @@ func operation(m mcp.Exchange) []attribute.KeyValue {
 
 // failureOf returns the class of the failure, or "".
 func failureOf(m mcp.Exchange) string {
-	switch code := m.Details.Account.Facts().Code; {
+	switch code := m.Details.Account.Summary().Code; {
 	case m.Outcome == "done":
 		return ""
 	case m.Outcome != "error":
@@ -141,7 +141,7 @@ func failureOf(m mcp.Exchange) string {
 // details returns the attributes of a message that only its span has.
 func details(d mcp.Details) []attribute.KeyValue {
 	uri := ""
-	if d.Account.Facts().Repository != "" {
+	if d.Account.Summary().Repository != "" {
 		// A URI that is no resource may contain anything.
 		uri, _, _ = strings.Cut(d.Request.Params.URI, "?")
 	}
@@ -232,12 +232,12 @@ func (t *Telemetry) span(s spanned, attributes func() []attribute.KeyValue) {
 		return
 	}
 	span.SetAttributes(attributes()...)
-	facts := s.account.Facts()
+	summary := s.account.Summary()
 	span.SetAttributes(present(
 		attribute.String("client.address", clientOf(s.origin)), attribute.String("enduser.id", s.origin.Principal),
 		attribute.String("repomcp.request_id", s.origin.RequestID),
-		attribute.String("repomcp.repository", resources.Clip(facts.Repository)),
-		attribute.String("repomcp.commit", facts.Commit), attribute.Int64("repomcp.bytes", s.bytes),
+		attribute.String("repomcp.repository", resources.Clip(summary.Repository)),
+		attribute.String("repomcp.commit", summary.Commit), attribute.Int64("repomcp.bytes", s.bytes),
 	)...)
 	if s.failure != "" {
 		span.SetStatus(codes.Error, "")

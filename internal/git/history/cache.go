@@ -13,40 +13,40 @@ import (
 	"github.com/repomcp/repomcp/internal/git/mailmap"
 )
 
-// DefaultFactsBytes holds the data of about 400,000 commits for walks, with fifteen paths in each.
-const DefaultFactsBytes = 64 << 20
+// DefaultCacheBytes holds the data of about 400,000 commits for walks, with fifteen paths in each.
+const DefaultCacheBytes = 64 << 20
 
-// Facts caches what walks have read: the dates, trees and parents of commits, the entries of paths in
+// Cache remembers what walks have read: the dates, trees and parents of commits, the entries of paths in
 // their trees, and which commits match an author or a message. These never change, so entries do not
-// expire. Use one [NewFacts] for all repositories; it is safe for concurrent use. The least recently
+// expire. Use one [NewCache] for all repositories; it is safe for concurrent use. The least recently
 // used entries are evicted; walks that use an evicted entry keep it.
-type Facts struct {
-	known *lru.Cache[factKey, any] // an *ancestry; for a path a *trail, for a question *matches
+type Cache struct {
+	known *lru.Cache[cacheKey, any] // an *ancestry; for a path a *trail, for a question *matches
 }
 
-// factKey includes the repository: a repository sees only its own data.
-type factKey struct{ repository, path string }
+// cacheKey includes the repository: a repository sees only its own data.
+type cacheKey struct{ repository, path string }
 
-// factCost is the cost of an ancestry or a trail of one folder, without its key.
-const factCost = 1200
+// cacheCost is the cost of an ancestry or a trail of one folder, without its key.
+const cacheCost = 1200
 
-// NewFacts returns an empty cache of so many bytes; 0 means [DefaultFactsBytes].
-func NewFacts(bytes int64) *Facts {
-	return &Facts{lru.New[factKey, any](cmp.Or(bytes, DefaultFactsBytes))}
+// NewCache returns an empty cache of so many bytes; 0 means [DefaultCacheBytes].
+func NewCache(bytes int64) *Cache {
+	return &Cache{lru.New[cacheKey, any](cmp.Or(bytes, DefaultCacheBytes))}
 }
 
 // ancestry returns the ancestry of a repository.
-func (f *Facts) ancestry(repository string) *ancestry {
+func (f *Cache) ancestry(repository string) *ancestry {
 	a := &ancestry{
-		growing: f.growing(factKey{repository: repository}), parents: []uint32{0}, seed: maphash.MakeSeed(),
+		growing: f.growing(cacheKey{repository: repository}), parents: []uint32{0}, seed: maphash.MakeSeed(),
 	}
 	return f.known.GetOrPut(a.key, a, a.bytes).(*ancestry)
 }
 
 // trail returns the trail of a path in the commits of an ancestry.
-func (f *Facts) trail(a *ancestry, path string) *trail {
+func (f *Cache) trail(a *ancestry, path string) *trail {
 	t := &trail{
-		growing: f.growing(factKey{a.key.repository, path}), ancestry: a,
+		growing: f.growing(cacheKey{a.key.repository, path}), ancestry: a,
 		filter: commitgraph.NewPath(path), folders: make(map[folderKey]entry),
 	}
 	if known := f.known.GetOrPut(t.key, t, t.bytes).(*trail); known.ancestry == a {
@@ -56,21 +56,21 @@ func (f *Facts) trail(a *ancestry, path string) *trail {
 	return t
 }
 
-// growing is a fact whose cost grows.
+// growing is an entry whose cost grows.
 type growing struct {
-	facts *Facts
-	key   factKey
+	cache *Cache
+	key   cacheKey
 	bytes int64
 }
 
-func (f *Facts) growing(key factKey) growing {
-	return growing{f, key, factCost + int64(len(key.repository)+len(key.path))}
+func (f *Cache) growing(key cacheKey) growing {
+	return growing{f, key, cacheCost + int64(len(key.repository)+len(key.path))}
 }
 
-// grow adds to the cost of a fact, which embeds g.
-func (g *growing) grow(fact any, bytes int64) {
+// grow adds to the cost of an entry, which embeds g.
+func (g *growing) grow(value any, bytes int64) {
 	g.bytes += bytes
-	g.facts.known.Put(g.key, fact, g.bytes)
+	g.cache.known.Put(g.key, value, g.bytes)
 }
 
 // source reads a repository for one walk. It is used by one goroutine. Commits are numbered: those
@@ -79,7 +79,7 @@ func (g *growing) grow(fact any, bytes int64) {
 type source struct {
 	*git.Snapshot
 	ctx      context.Context
-	facts    *Facts
+	cache    *Cache
 	ancestry *ancestry
 	shallow  map[git.ID]bool
 	people   *mailmap.Map // nil leaves names unchanged
@@ -91,16 +91,16 @@ type source struct {
 	commits, trees []byte             // scratch
 }
 
-func newSource(ctx context.Context, snapshot *git.Snapshot, facts *Facts) (*source, error) {
+func newSource(ctx context.Context, snapshot *git.Snapshot, cache *Cache) (*source, error) {
 	shallow, err := snapshot.Shallow()
 	if err != nil {
 		return nil, err
 	}
-	if facts == nil {
-		facts = NewFacts(0)
+	if cache == nil {
+		cache = NewCache(0)
 	}
 	return &source{
-		Snapshot: snapshot, ctx: ctx, facts: facts, ancestry: facts.ancestry(snapshot.Folder()),
+		Snapshot: snapshot, ctx: ctx, cache: cache, ancestry: cache.ancestry(snapshot.Folder()),
 		shallow: shallow, trails: make(map[string]*trail), compared: make(map[[2]git.ID]bool),
 	}, nil
 }
