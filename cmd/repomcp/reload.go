@@ -31,12 +31,16 @@ type operatorFile interface {
 	Fault() error
 }
 
+// catchHangups receives SIGHUP, which would otherwise end the process, until stop is called.
+func catchHangups() (hangups chan os.Signal, stop func()) {
+	hangups = make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	return hangups, func() { signal.Stop(hangups) }
+}
+
 // follow reloads changed files, and everything on SIGHUP, until ctx ends. An invalid file has no
 // effect.
-func follow(ctx context.Context, logger *slog.Logger, list []followed) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
+func follow(ctx context.Context, logger *slog.Logger, hangups <-chan os.Signal, list []followed) {
 	next := time.NewTimer(operatorfile.Settling)
 	defer next.Stop()
 	for {

@@ -141,12 +141,14 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) error {
 	}
 	cli.WarnOfSettings(logger, c.Root(), os.Environ())
 	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile, flags.tlsKey, flags.operator.tokenFile)
+	hangups, stop := catchHangups()
+	defer stop()
 	s := &service{flags: flags, logger: logger}
 	if err := s.open(c.Context(), env); err != nil {
 		return errors.Join(err, s.close())
 	}
 	greet(env.Stderr, flags, s.at, s.asking.asks(), len(s.catalogue.Names()), logger)
-	err = errors.Join(s.run(c, level), s.close())
+	err = errors.Join(s.run(c, level, hangups), s.close())
 	logger.Info("stopped", "clean", err == nil)
 	return err
 }

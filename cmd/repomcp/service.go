@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -155,7 +156,7 @@ func (s *service) newServer() *httpx.Server {
 }
 
 // run serves until the command's context ends, and then lets downloads finish.
-func (s *service) run(c *cobra.Command, level *slog.LevelVar) error {
+func (s *service) run(c *cobra.Command, level *slog.LevelVar, hangups <-chan os.Signal) error {
 	ctx := c.Context()
 	files := s.followed(c, level)
 	defer s.operator.serve(ctx, s.hosts, metrics.Sources{
@@ -163,7 +164,7 @@ func (s *service) run(c *cobra.Command, level *slog.LevelVar) error {
 		Cache: s.caching.cache, Limits: s.limits, Server: s.server, Refresher: s.refresher, Skills: s.skills,
 	}, func() map[string]error { return faults(files) })()
 	background := append(s.background(s.flags.mirrorFlags), s.caching.watch,
-		func(ctx context.Context) { follow(ctx, s.logger, files) })
+		func(ctx context.Context) { follow(ctx, s.logger, hangups, files) })
 	if s.asking.issuer != nil {
 		background = append(background, s.asking.issuer.Follow)
 	}

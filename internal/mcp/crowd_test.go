@@ -175,20 +175,22 @@ func BenchmarkCrowd(b *testing.B) {
 		}
 		timed.report(b)
 	})
-	for name, c := range map[string]struct{ variable, typed string }{
-		"complete/repo": {"repo", "project-0"}, "complete/nothing": {"repo", "zzz"}, "complete/branch": {"branch", "f"},
-		"complete/ref": {"ref", ""},
-		"complete/sha": {"sha", ""}, "complete/digits": {"sha", "abcd"}, "complete/path": {"path", "src/"},
-		"complete/unknown": {"unknown", ""},
+	const branches, commits = "repo://{+repo}/refs/heads/{branch}", "repo://{+repo}/sha/{sha}/contents{/path*}"
+	for name, c := range map[string]struct{ template, variable, typed string }{
+		"complete/repo": {"repo://{+repo}", "repo", "project-0"}, "complete/nothing": {"repo://{+repo}", "repo", "zzz"},
+		"complete/branch": {branches, "branch", "f"}, "complete/ref": {archiveTemplate(), "ref", ""},
+		"complete/sha": {commits, "sha", ""}, "complete/digits": {commits, "sha", "abcd"},
+		"complete/path":    {"repo://{+repo}/contents{/path*}", "path", "src/"},
+		"complete/unknown": {branches, "branch", "f"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			timed := &timing{}
 			for i := 0; b.Loop(); i++ {
 				known := map[string]string{"repo": s.options.Catalogue.For(b.Context()).Names()[i*7919%crowdSize]}
-				if c.variable == "unknown" {
-					c.variable, known["repo"] = "branch", "no/such/repository"
+				if name == "complete/unknown" {
+					known["repo"] = "no/such/repository"
 				}
-				timed.run(func() { complete(b, s, archiveTemplate(), c.variable, c.typed, known) })
+				timed.run(func() { complete(b, s, c.template, c.variable, c.typed, known) })
 			}
 			timed.report(b)
 		})
