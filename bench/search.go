@@ -24,13 +24,15 @@ const searchCommand = "search"
 // searchBench is a server with an index, and its clients' figures.
 type searchBench struct {
 	work, root, index string
+	source            string // the repository with the history
 	repositories      int
 	rounds            int
+	needles           []string // each in a file or two
 	server            *stdioServer
 }
 
-// runSearch measures searches in the source tree of Go, and in many small repositories that it generates of it, and
-// prints a table.
+// runSearch measures searches in the source tree of Go, in many small repositories that it generates of it, and in the
+// commits of a history, and prints a table.
 func runSearch(ctx context.Context, args []string) (err error) {
 	set := flag.NewFlagSet("bench search", flag.ContinueOnError)
 	var b searchBench
@@ -38,6 +40,8 @@ func runSearch(ctx context.Context, args []string) (err error) {
 	set.IntVar(&b.rounds, "rounds", 40, "different searches of each kind")
 	set.StringVar(&b.work, "dir", filepath.Join(os.TempDir(), "repomcp-bench-search"),
 		"folder that keeps what is generated")
+	set.StringVar(&b.source, "repo", os.Getenv("REPOMCP_BENCH_REPO"),
+		"repository in whose history to search as well (default: $REPOMCP_BENCH_REPO)")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -48,18 +52,23 @@ func runSearch(ctx context.Context, args []string) (err error) {
 	}
 	fmt.Printf("\n* date: %s\n* processors: %d\n* load at the start: %s\n\n", time.Now().Format(time.DateOnly),
 		runtime.NumCPU(), load())
-	fmt.Println("| where | search | median | 95 of 100 | slowest |")
-	fmt.Println("|---|---|---|---|---|")
+	fmt.Println("| where | search | median | mean | 95 of 100 | slowest |")
+	fmt.Println("|---|---|--:|--:|--:|--:|")
+	many := fmt.Sprintf("%d repositories", b.repositories)
 	for _, place := range []struct {
 		name    string
 		prepare func(context.Context) error
-	}{{"go", b.makeGo}, {fmt.Sprintf("%d repositories", b.repositories), b.makeMany}} {
+		measure func(context.Context, string) error
+	}{{"go", b.makeGo, b.searchGo}, {many, b.makeMany, b.searchMany}, {"history", b.makeHistory, b.searchHistory}} {
+		if place.name == "history" && b.source == "" {
+			continue
+		}
 		b.root = filepath.Join(b.work, strings.Fields(place.name)[0])
 		b.index = b.root + ".index"
 		if err := place.prepare(ctx); err != nil {
 			return err
 		}
-		if err := b.measure(ctx, place.name); err != nil {
+		if err := b.measure(ctx, place.name, place.measure); err != nil {
 			return fmt.Errorf("%s: %w", place.name, err)
 		}
 	}
@@ -121,7 +130,9 @@ func (b *searchBench) makeMany(ctx context.Context) error {
 }
 
 // measure indexes a folder of mirrors, and searches in it.
-func (b *searchBench) measure(ctx context.Context, where string) (err error) {
+func (b *searchBench) measure(
+	ctx context.Context, where string, search func(context.Context, string) error,
+) (err error) {
 	if err := os.RemoveAll(b.index); err != nil {
 		return err
 	}
@@ -137,8 +148,22 @@ func (b *searchBench) measure(ctx context.Context, where string) (err error) {
 		return err
 	}
 	clock := processorClock(b.server.process.Process.Pid)
-	fmt.Printf("| %s | built in %.0f s, %.0f s of processors, %d MiB | | | |\n", where,
+	fmt.Printf("| %s | built in %.0f s, %.0f s of processors, %d MiB | | | | |\n", where,
 		time.Since(started).Seconds(), clock.Seconds(), bytes>>20)
+	return search(ctx, where)
+}
+
+// searchMany searches in the many repositories.
+func (b *searchBench) searchMany(_ context.Context, where string) error {
+	b.needles = nil
+	for i := range b.rounds {
+		b.needles = append(b.needles, fmt.Sprintf("unique%dx3", 7*i+1))
+	}
+	return b.searchAll(where)
+}
+
+// searchAll searches in all repositories.
+func (b *searchBench) searchAll(where string) error {
 	for _, k := range []struct {
 		name      string
 		arguments func(i int) map[string]any
@@ -147,7 +172,7 @@ func (b *searchBench) measure(ctx context.Context, where string) (err error) {
 			return map[string]any{"query": fmt.Sprintf("zzyzx%dq", i), "syntax": "text", "sort": "path"}
 		}},
 		{"a needle that is rare", func(i int) map[string]any {
-			return map[string]any{"query": fmt.Sprintf("unique%dx3", 7*i+1), "syntax": "text", "sort": "path"}
+			return map[string]any{"query": b.needles[i%len(b.needles)], "syntax": "text", "sort": "path"}
 		}},
 		{"a frequent word, ranked", func(i int) map[string]any {
 			return map[string]any{"query": frequentWords[i%len(frequentWords)]}
@@ -165,7 +190,105 @@ func (b *searchBench) measure(ctx context.Context, where string) (err error) {
 			return err
 		}
 	}
-	return b.compare(ctx, where)
+	return nil
+}
+
+// searchGo searches in the single repository, with git grep beside it, and pushes to it.
+func (b *searchBench) searchGo(ctx context.Context, where string) error {
+	const names = `cd "$1" && grep -rhoE '^func Test[A-Za-z0-9]{12,}' --include '*_test.go' . | cut -c 6- | sort -u |
+		shuf -n "$2" --random-source=/bin/sh`
+	source := filepath.Join(runtime.GOROOT(), "src") //nolint:staticcheck // that of the machine that measures
+	list, err := shell(ctx, nil, names, source, strconv.Itoa(b.rounds))
+	if err != nil {
+		return err
+	}
+	b.needles = strings.Fields(list)
+	if err := b.searchAll(where); err != nil {
+		return err
+	}
+	err = row(where, "`git grep`, a needle that is nowhere", min(b.rounds, 10), func(i int) error {
+		_, err := shell(ctx, isolated(), `git -C "$1/go.git" grep -n -I -F "zzyzx$2q" HEAD || test $? = 1`, b.root,
+			strconv.Itoa(i))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return b.push(ctx, where)
+}
+
+// pushedFile is a commit of a file with a line of its own.
+const pushedFile = `set -e; cd "$1/go.git"; blob=$(echo "pushed$2z" | git hash-object -w --stdin)
+		GIT_INDEX_FILE=$1/pushed; export GIT_INDEX_FILE; git read-tree HEAD
+		git update-index --add --cacheinfo "100644,$blob,pushed"; tree=$(git write-tree)
+		commit=$(git -c user.name=a -c user.email=a@b commit-tree -p HEAD -m push "$tree")
+		git update-ref HEAD "$commit"`
+
+// push measures the first search after a push, which has to find it, and how long the push takes to get into the index:
+// then a segment is new.
+func (b *searchBench) push(ctx context.Context, where string) error {
+	rounds := min(b.rounds, 10)
+	found, indexed := make([]time.Duration, rounds), make([]time.Duration, rounds)
+	for i := range rounds {
+		before, err := b.segments()
+		if err == nil {
+			_, err = shell(ctx, isolated(), pushedFile, b.root, strconv.Itoa(i))
+		}
+		if err != nil {
+			return err
+		}
+		started := time.Now()
+		text, err := b.find(map[string]any{"query": fmt.Sprintf("pushed%dz", i), "syntax": "text"})
+		if found[i] = time.Since(started); err != nil || !strings.Contains(text, fmt.Sprintf("pushed%dz", i)) {
+			return errors.Join(err, fmt.Errorf("push %d is not found: %s", i, text))
+		}
+		for now := before; slices.Equal(now, before); time.Sleep(time.Millisecond) {
+			if now, err = b.segments(); err != nil || time.Since(started) > quietTime {
+				return errors.Join(err, fmt.Errorf("push %d is not in the index after %v", i, time.Since(started)))
+			}
+		}
+		indexed[i] = time.Since(started)
+	}
+	printRow(where, "a line that was just pushed", found)
+	printRow(where, "from the push to the index", indexed)
+	return nil
+}
+
+// segments returns the files of the index.
+func (b *searchBench) segments() ([]string, error) {
+	return filepath.Glob(filepath.Join(b.index, "*.segment"))
+}
+
+// makeHistory makes a mirror of the repository with the history.
+func (b *searchBench) makeHistory(ctx context.Context) error {
+	const clone = `test -e "$1/history.git" || git clone -q --bare "$2" "$1/history.git"`
+	_, err := shell(ctx, isolated(), clone, b.root, b.source)
+	return err
+}
+
+// maxCommits bounds the commits of a history that are searched.
+const maxCommits = 5000
+
+// searchHistory searches for a needle in commits of the first-parent history, from the newest on, twice. Only the files
+// of branches and tags are in the index when it begins.
+func (b *searchBench) searchHistory(ctx context.Context, where string) error {
+	list, err := shell(ctx, isolated(), `git -C "$1/history.git" rev-list --first-parent -n "$2" HEAD`, b.root,
+		strconv.Itoa(maxCommits))
+	if err != nil {
+		return err
+	}
+	commits := strings.Fields(list)
+	for _, pass := range []string{"first", "second"} {
+		name := fmt.Sprintf("a needle that is nowhere, in each of %d commits, %s pass", len(commits), pass)
+		err := row(where, name, len(commits), func(i int) error {
+			_, err := b.find(map[string]any{"query": "zzyzx" + pass, "syntax": "text", "ref": commits[i]})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // frequentWords are each in hundreds of files of Go's tree at least.
@@ -205,13 +328,22 @@ func (b *searchBench) waitForIndex(ctx context.Context) (bytes int64, err error)
 // ask times different searches of a kind, and prints a row.
 func (b *searchBench) ask(where, name string, arguments func(i int) map[string]any) error {
 	return row(where, name, b.rounds, func(i int) error {
-		var result toolResult
-		err := b.server.call("tools/call", map[string]any{"name": "search_code", "arguments": arguments(i)}, &result)
-		if err == nil && result.IsError {
-			err = errors.New(result.Content[0].Text)
-		}
+		_, err := b.find(arguments(i))
 		return err
 	})
+}
+
+// find calls search_code, and returns the first text of its result.
+func (b *searchBench) find(arguments map[string]any) (string, error) {
+	var result toolResult
+	err := b.server.call("tools/call", map[string]any{"name": "search_code", "arguments": arguments}, &result)
+	if err == nil && result.IsError {
+		err = errors.New(result.Content[0].Text)
+	}
+	if err != nil {
+		return "", err
+	}
+	return result.Content[0].Text, nil
 }
 
 // row prints how long calls of do take.
@@ -224,23 +356,20 @@ func row(where, name string, rounds int, do func(i int) error) error {
 		}
 		times[i] = time.Since(started)
 	}
-	slices.Sort(times)
-	shown := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-	fmt.Printf("| %s | %s | %s | %s | %s |\n", where, name, shown(times[rounds/2]), shown(times[rounds*19/20]),
-		shown(times[rounds-1]))
+	printRow(where, name, times)
 	return nil
 }
 
-// compare measures git grep in the single repository.
-func (b *searchBench) compare(ctx context.Context, where string) error {
-	if where != "go" { // the others are too many for it
-		return nil
+func printRow(where, name string, times []time.Duration) {
+	slices.Sort(times)
+	sum := time.Duration(0)
+	for _, t := range times {
+		sum += t
 	}
-	return row(where, "`git grep`, a needle that is nowhere", min(b.rounds, 10), func(i int) error {
-		_, err := shell(ctx, isolated(), `git -C "$1/go.git" grep -n -I -F "zzyzx$2q" HEAD || test $? = 1`, b.root,
-			strconv.Itoa(i))
-		return err
-	})
+	n := len(times)
+	shown := func(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
+	fmt.Printf("| %s | %s | %s | %s | %s | %s |\n", where, name, shown(times[n/2]), shown(sum/time.Duration(n)),
+		shown(times[n*19/20]), shown(times[n-1]))
 }
 
 // load returns the machine's, of 1, 5 and 15 minutes.
