@@ -14,11 +14,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
@@ -75,7 +77,7 @@ func TestEndlessRepliesEnd(t *testing.T) {
 				_, _ = io.WriteString(out, c.begin)
 				endless(t, out, c.piece)
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), hang)
+			ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 			defer cancel()
 			_, err := newClient(t, server).Fetch(ctx, "repo://one/contents/x")
 			if !errors.Is(err, client.ErrDamaged) || sent.Load() > mostSent {
@@ -101,12 +103,49 @@ func TestRepliesThatOnlyLiveEnd(t *testing.T) {
 			}
 		})
 		c := clientOf(t, server, client.Options{Idle: 200 * time.Millisecond, Retries: -1})
-		ctx, cancel := context.WithTimeout(t.Context(), hang)
+		ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 		_, err := c.Read(ctx, "repo://one/contents/x")
 		cancel()
 		if !errors.Is(err, client.ErrNetwork) || !strings.Contains(err.Error(), "nothing came for too long") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// lateSender answers requests in the moment at which a client stops waiting.
+type lateSender struct{ idle time.Duration }
+
+func (l lateSender) RoundTrip(*http.Request) (*http.Response, error) {
+	time.Sleep(l.idle)
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody,
+		Header: http.Header{"Content-Type": {"application/octet-stream"}}}, nil
+}
+
+// A client that stops waiting says that nothing came, never that its caller has cancelled.
+func TestRepliesAtTheLastMomentAreLate(t *testing.T) {
+	t.Parallel()
+	late := 0
+	for range 500 {
+		synctest.Test(t, func(t *testing.T) {
+			const idle = time.Second
+			c, err := client.New("http://127.0.0.1/mcp", client.Options{Idle: idle, Retries: -1,
+				Protocol: "2026-07-28", HTTP: &http.Client{Transport: lateSender{idle}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := c.Stream(t.Context(), "repo://one/archive/main.tar.gz")
+			switch {
+			case err == nil:
+				_ = d.Close() // nothing came
+			case errors.Is(err, context.Canceled):
+				t.Fatal(err)
+			case errors.Is(err, client.ErrNetwork):
+				late++
+			}
+		})
+	}
+	if late < 50 {
+		t.Errorf("only %d replies were late", late)
 	}
 }
 
@@ -186,7 +225,7 @@ func TestFloodsOverConnectionsEnd(t *testing.T) {
 				continue // they are no message there
 			}
 			c := connectPeer(t, mode, client.Options{Retries: -1}, flood([]byte(piece)))
-			ctx, cancel := context.WithTimeout(t.Context(), hang)
+			ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 			_, err := c.Read(ctx, "repo://one")
 			cancel()
 			if !errors.Is(err, client.ErrDamaged) {
@@ -232,7 +271,7 @@ func TestAServerThatNeverReadsLosesItsConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }() // it has failed
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 	defer cancel()
 	if _, err := c.Read(ctx, "repo://one"); err == nil || !strings.Contains(err.Error(), "does not read what it is sent") {
 		t.Errorf("the connection ended with %v, want that the server does not read", err)
@@ -255,7 +294,7 @@ func TestEndlessMessagesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 	defer cancel()
 	if _, err := c.Read(ctx, "repo://one"); !errors.Is(err, client.ErrDamaged) {
 		t.Errorf("over a pipe: %v", err)
@@ -329,7 +368,7 @@ func TestSilentConnectionsEnd(t *testing.T) {
 			t.Run(fmt.Sprint(name, mode), func(t *testing.T) {
 				t.Parallel()
 				c := connectPeer(t, mode, client.Options{Retries: 1, Idle: 200 * time.Millisecond}, serve)
-				ctx, cancel := context.WithTimeout(t.Context(), hang)
+				ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 				defer cancel()
 				d, err := c.Fetch(ctx, "repo://one/contents/x")
 				if err == nil {
@@ -354,7 +393,7 @@ func TestSilentProgramsEnd(t *testing.T) {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			o := client.Options{Command: []string{"sh", "-c", script}, Idle: 200 * time.Millisecond, Retries: -1}
-			ctx, cancel := context.WithTimeout(t.Context(), hang)
+			ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 			defer cancel()
 			if _, err := client.Connect(ctx, "stdio:", o); !errors.Is(err, client.ErrNetwork) ||
 				errors.Is(err, context.DeadlineExceeded) {

@@ -26,12 +26,11 @@ func (c *Client) send(request *http.Request, p part) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(caller)
 	timer := time.AfterFunc(c.idle, func() { cancel(errIdle) })
 	reply, err := c.follow(request.WithContext(ctx), p)
-	if !timer.Stop() && err == nil { // the timer has cancelled this one
+	late := !timer.Stop()
+	if err == nil && late { // its context ends now
 		_ = reply.Body.Close()
-		err = context.Canceled
 	}
-	if err != nil {
-		late := errors.Is(context.Cause(ctx), errIdle)
+	if err != nil || late {
 		cancel(nil)
 		switch {
 		case caller.Err() != nil:

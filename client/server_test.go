@@ -48,9 +48,6 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
-// hang bounds a wait that would never end.
-const hang = 20 * time.Second
-
 // protocols are all that are spoken.
 var protocols = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"}
 

@@ -209,14 +209,14 @@ type event struct {
 // subscribe begins an event stream within a time limit. A goroutine reads it until it fails, which
 // end causes.
 func (w *watch) subscribe(ctx context.Context) (_ <-chan event, end func(), err error) {
-	ctx, giveUp := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(w.c.ack, func() { giveUp(errNoEvents) })
+	ctx, giveUp := context.WithCancel(ctx)
+	timer := time.AfterFunc(w.c.ack, giveUp)
 	next, err := w.begin(ctx)
-	if !timer.Stop() && errors.Is(context.Cause(ctx), errNoEvents) {
+	if !timer.Stop() {
 		err = errNoEvents
 	}
 	if err != nil {
-		giveUp(nil) // closes what was opened
+		giveUp() // closes what was opened
 		return nil, nil, err
 	}
 	out := make(chan event)
@@ -232,7 +232,7 @@ func (w *watch) subscribe(ctx context.Context) (_ <-chan event, end func(), err 
 			}
 		}
 	})
-	return out, func() { giveUp(nil); reading.Wait() }, nil
+	return out, func() { giveUp(); reading.Wait() }, nil
 }
 
 // begin opens an event stream about all watched resources.

@@ -52,7 +52,7 @@ func (w *watching) until(what string, is func(client.State) bool) {
 			}
 		case err := <-w.ended:
 			w.t.Fatalf("%s: the loop has ended: %v", what, err)
-		case <-time.After(hang):
+		case <-time.After(gittest.Patience):
 			w.t.Fatalf("%s: nothing but %v", what, seen)
 		}
 	}
@@ -82,7 +82,7 @@ func TestWatchGivesStates(t *testing.T) {
 				c := s.connect(protocol)
 				client.SetPatience(c, 300*time.Millisecond)
 				if name == "events" {
-					client.SetPatience(c, hang) // nothing is found by looking
+					client.SetPatience(c, gittest.Patience) // nothing is found by looking
 					s.options.Poll = time.Hour
 				}
 				s.fail(func(int, *http.Request) fault { return f })

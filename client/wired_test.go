@@ -132,7 +132,7 @@ func TestWatchOverConnections(t *testing.T) {
 	repo, endpoints := wiredSites(t)
 	for _, name := range []string{"WebSocket", "stdio"} {
 		for _, protocol := range []string{"2026-07-28", "2025-11-25"} {
-			c, err := client.Connect(t.Context(), endpoints[name], client.Options{Protocol: protocol, Poll: hang})
+			c, err := client.Connect(t.Context(), endpoints[name], client.Options{Protocol: protocol, Poll: gittest.Patience})
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, protocol, err)
 			}
@@ -163,7 +163,7 @@ func TestWatchComesBackOverWebSocket(t *testing.T) {
 		between := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }})
 		retried := make(chan error, 100)
 		c, err := client.Connect(t.Context(), "ws"+strings.TrimPrefix(between.URL, "http")+"/ws", client.Options{
-			Protocol: protocol, Poll: hang, Retrying: func(err error) { retried <- err }})
+			Protocol: protocol, Poll: gittest.Patience, Retrying: func(err error) { retried <- err }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,14 +37,17 @@ func (p *place) follow(address string, o client.Options) *following {
 	f := &following{place: p, events: make(chan Event, 10_000), cancel: cancel, ended: make(chan error, 1)}
 	options := p.options()
 	options.Events = func(e Event) { f.events <- e }
-	go func() { f.ended <- Follow(ctx, c, options) }()
+	go func() {
+		defer close(f.ended)
+		f.ended <- Follow(ctx, c, options)
+	}()
 	return f
 }
 
 // inStep waits until the folder is at the branch, and counts the runs up to then.
 func (f *following) inStep() (runs int) {
 	f.t.Helper()
-	head, late := f.repo.Git("rev-parse", "main"), time.After(30*time.Second)
+	head, late := f.repo.Git("rev-parse", "main"), time.After(gittest.Patience)
 	var seen []Event
 	for {
 		select {
@@ -68,7 +71,7 @@ func (f *following) inStep() (runs int) {
 func (f *following) stop() {
 	f.t.Helper()
 	f.cancel()
-	if err := <-f.ended; !errors.Is(err, context.Canceled) {
+	if err, running := <-f.ended; running && !errors.Is(err, context.Canceled) {
 		f.t.Error(err)
 	}
 }

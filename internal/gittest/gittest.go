@@ -453,13 +453,22 @@ func Volume(usual, soak int) int {
 	return usual
 }
 
-// patience bounds a wait that would never end. It asserts no speed: busy machines are slow.
-const patience = 2 * time.Minute
+// Sample is the usual number, and an eighth of it under -short, at least 1. A long comparison
+// with another program applies it to its cases, and to how many of them it must have seen.
+func Sample(usual int) int {
+	if testing.Short() {
+		return max(1, usual/8)
+	}
+	return usual
+}
+
+// Patience bounds a wait that would never end. It asserts no speed: busy machines are slow.
+const Patience = 2 * time.Minute
 
 // Wait calls check again and again until it returns nil, for a state that no event announces. It
-// returns the last error when its patience ends.
+// returns the last error when [Patience] ends.
 func Wait(check func() error) error {
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
 		if err := check(); err == nil || time.Now().After(end) {
 			return err
 		}
