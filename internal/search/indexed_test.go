@@ -170,7 +170,7 @@ func TestIndexedRanksAreThoseOfTexts(t *testing.T) {
 			update(t, x)
 		}
 		with := b.with(x)
-		for range gittest.Volume(60, 1000) {
+		for range gittest.Sample(gittest.Volume(60, 1000)) {
 			text := word() + " " + word()
 			q := search.Query{Words: [][]string{{word(), word()}, {word()}}}
 			switch r.IntN(5) {
@@ -256,7 +256,7 @@ func TestSearchesDuringIndexing(t *testing.T) {
 	running.Go(func() { x.Run(ctx) })
 	defer running.Wait()
 	defer cancel()
-	for i := range gittest.Volume(6, 60) {
+	for i := range gittest.Sample(gittest.Volume(6, 60)) {
 		repo.SetRef("refs/heads/main", commits[i%len(commits)])
 		b.agreeOnAll(x, repo.Dir, commits[r.IntN(len(commits))])
 	}

@@ -128,7 +128,7 @@ func TestRankedFilesAreThoseOfGitGrep(t *testing.T) {
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	b := newBench(t, root, search.Options{})
 	cases, found := 0, 0
-	for range gittest.Volume(3, 50) {
+	for range gittest.Sample(gittest.Volume(3, 50)) {
 		commit := repo.Commit("main", randomFiles(r)...)
 		for _, p := range patterns {
 			result, _ := rankedPages(t, b.Searcher, search.Request{
@@ -153,7 +153,7 @@ func TestRankedFilesAreThoseOfGitGrep(t *testing.T) {
 			cases, found = cases+1, found+len(want)
 		}
 	}
-	if cases < 50 || found < 200 {
+	if cases < gittest.Sample(50) || found < gittest.Sample(200) {
 		t.Errorf("only %d cases with %d files", cases, found)
 	}
 }

@@ -114,7 +114,7 @@ func TestConfigIsReadAsGitReadsIt(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	texts := configTexts()
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 600 {
+	for range gittest.Sample(600) {
 		texts = append(texts, randomConfig(random))
 	}
 	read, refused := 0, 0
@@ -132,7 +132,7 @@ func TestConfigIsReadAsGitReadsIt(t *testing.T) {
 			read++
 		}
 	}
-	if read < 150 || refused < 150 {
+	if read < gittest.Sample(150) || refused < gittest.Sample(150) {
 		t.Errorf("%d were read and %d refused: too few to tell", read, refused)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func TestLineLogIsThatOfGit(t *testing.T) {
 	t.Parallel()
 	cases, commits, hunks, merges := 0, 0, 0, 0
-	for seed := range uint64(gittest.Volume(6, 120)) {
+	for seed := range uint64(gittest.Sample(gittest.Volume(6, 120))) {
 		long := newGenerator(seed + 7000)
 		long.long = true
 		m := long.history(t, 80)
@@ -45,7 +45,7 @@ func TestLineLogIsThatOfGit(t *testing.T) {
 			}
 		}
 	}
-	if cases < 300 || commits < 600 || hunks < 500 {
+	if cases < gittest.Sample(300) || commits < gittest.Sample(600) || hunks < gittest.Sample(500) {
 		t.Errorf("only %d histories of %d commits with %d hunks were compared", cases, commits, hunks)
 	}
 	t.Logf("%d histories, %d commits, %d hunks, %d merges", cases, commits, hunks, merges)

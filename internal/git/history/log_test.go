@@ -105,7 +105,7 @@ func hexes(ids []git.ID) []string {
 func TestLogIsThatOfGit(t *testing.T) {
 	t.Parallel()
 	cases, shown, partial := 0, 0, 0
-	for seed := range uint64(gittest.Volume(5, 200)) {
+	for seed := range uint64(gittest.Sample(gittest.Volume(5, 200))) {
 		m := generate(t, seed, 120)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
@@ -133,7 +133,7 @@ func TestLogIsThatOfGit(t *testing.T) {
 			}
 		}
 	}
-	if cases < 150 || shown < 1200 || partial < 50 {
+	if cases < gittest.Sample(150) || shown < gittest.Sample(1200) || partial < gittest.Sample(50) {
 		t.Errorf("only %d logs of %d commits were compared, %d of them a selection", cases, shown, partial)
 	}
 	t.Logf("%d logs, %d commits", cases, shown)
@@ -284,7 +284,7 @@ func storeOdd(repo *gittest.Repo) {
 func TestFollowIsThatOfGit(t *testing.T) {
 	t.Parallel()
 	cases, shown, renames := 0, 0, 0
-	for seed := range uint64(gittest.Volume(4, 100)) {
+	for seed := range uint64(gittest.Sample(gittest.Volume(4, 100))) {
 		m := generate(t, seed+3000, 100)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
@@ -323,7 +323,7 @@ func TestFollowIsThatOfGit(t *testing.T) {
 			renames += strings.Count(out, "\nR") + strings.Count(out, "\nC")
 		}
 	}
-	if cases < 75 || shown < 300 || renames < 25 {
+	if cases < gittest.Sample(75) || shown < gittest.Sample(300) || renames < gittest.Sample(25) {
 		t.Errorf("only %d logs of %d commits were compared, with %d renames", cases, shown, renames)
 	}
 	t.Logf("%d logs, %d commits, %d renames", cases, shown, renames)

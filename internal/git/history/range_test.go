@@ -97,7 +97,7 @@ func only(repo *gittest.Repo, o LogOptions) []string {
 func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	cases, found := map[string]int{}, map[string]int{}
-	for seed := range uint64(gittest.Volume(4, 200)) {
+	for seed := range uint64(gittest.Sample(gittest.Volume(4, 200))) {
 		m := generate(t, seed+9000, 120)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
@@ -142,7 +142,7 @@ func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"--grep=", "-S", "-G"} {
-		if cases[kind] < 20 || found[kind] < 100 {
+		if cases[kind] < gittest.Sample(20) || found[kind] < gittest.Sample(100) {
 			t.Errorf("only %d logs of %d commits were compared with %s", cases[kind], found[kind], kind)
 		}
 	}
@@ -162,7 +162,7 @@ func gitOutput(t testing.TB, dir string, args ...string) []byte {
 func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	commits, blamed := 0, 0
-	for seed := range uint64(gittest.Volume(3, 100)) {
+	for seed := range uint64(gittest.Sample(gittest.Volume(3, 100))) {
 		m := generate(t, seed+11000, 60)
 		g := &generator{Rand: newRand(seed)}
 		content := pick(g, []string{
@@ -214,7 +214,7 @@ func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
 			}
 		}
 	}
-	if commits < 200 || blamed < 20 {
+	if commits < gittest.Sample(200) || blamed < gittest.Sample(20) {
 		t.Errorf("only %d commits and %d files were compared", commits, blamed)
 	}
 	t.Logf("%d commits, %d files", commits, blamed)
