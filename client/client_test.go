@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 const secret = "Bearer secret"
@@ -384,6 +385,7 @@ func TestAnExpiredLinkIsAskedForAgain(t *testing.T) {
 
 // TestErrorsTellNoAddress: the address of a link is a credential.
 func TestErrorsTellNoAddress(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	other := newOrigin(t, httptest.NewServer, nil)
 	other.Close()

@@ -280,6 +280,7 @@ func TestAServerThatNeverReadsLosesItsConnection(t *testing.T) {
 
 // TestEndlessMessagesEnd is about one message.
 func TestEndlessMessagesEnd(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	near, far := io.Pipe()
 	in, out := io.Pipe()

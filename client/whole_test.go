@@ -21,6 +21,7 @@ func isQuestion(r *http.Request) bool {
 
 // TestHiddenBreaksGoOn has a proxy make clean ends of breaks, and lose trailers besides.
 func TestHiddenBreaksGoOn(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	cases := 0
 	for _, delivery := range []string{"direct", "downloadUrl"} {

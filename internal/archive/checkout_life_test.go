@@ -293,6 +293,7 @@ func TestCheckoutsWithLFSAreClean(t *testing.T) {
 
 // The bytes are the same for any number of processors, and after a repack.
 func TestCheckoutsAreAlwaysTheSameBytes(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	repo.Commit("main", append(varied(), gittest.Regular("old", "1"))...)

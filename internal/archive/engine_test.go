@@ -120,6 +120,7 @@ func TestUnknownLevelIsRefused(t *testing.T) {
 // A file whose id it is not is never written, wherever it is among sound ones;
 // and where another pack has it, that copy is.
 func TestAFileOfAnotherIDIsNotWritten(t *testing.T) {
+	gittest.Long(t)
 	repo := gittest.New(t)
 	var files []gittest.File
 	for i := range 200 {

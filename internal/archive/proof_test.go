@@ -27,6 +27,7 @@ func (w *narrow) Write(p []byte) (int, error) {
 // TestProofsEndWithTheirArchive breaks archives of large files off at several places,
 // and looks at whether a file stays open.
 func TestProofsEndWithTheirArchive(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	const size = 4<<20 + 3*archive.ProofSlice + 5

@@ -57,6 +57,7 @@ func TestSnapshotSurvivesRepackDuringARead(t *testing.T) {
 }
 
 func TestSnapshotSurvivesDeletionOfTheRepository(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo, s, entries := packedFiles(t)
 	if err := os.RemoveAll(repo.Dir); err != nil {

@@ -228,6 +228,7 @@ func TestAPackThatIsMendedIsSeenAtOnce(t *testing.T) {
 }
 
 func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	for name, edit := range map[string]func([]byte) []byte{
 		"cut":              func(c []byte) []byte { return c[:len(c)-30] },

@@ -25,6 +25,7 @@ func storeBlob(repo *gittest.Repo, content string) string {
 
 // TestAbbreviatesLikeRevParse makes objects whose ids share their beginning.
 func TestAbbreviatesLikeRevParse(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo, take := one(t)
 	byPrefix := make(map[string]string)

@@ -9,6 +9,7 @@ import (
 // TestCommitIsThatOfFastImport compares ids and what git finds in a repository with what
 // git makes itself.
 func TestCommitIsThatOfFastImport(t *testing.T) {
+	Long(t)
 	gitlink := strings.Repeat("0123456789", 4)
 	loosely := 0
 	for name, files := range map[string][]File{

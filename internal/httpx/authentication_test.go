@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // entrance is a request of the golden table.
@@ -140,6 +142,7 @@ var public = []string{"/healthz", "/ws"}
 // Every fault of credentials at every entrance, and good credentials among them. The golden
 // file is the table; UPDATE_GOLDEN=1 writes it.
 func TestEveryCredentialAtEveryEntrance(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	withLinks := newLinks(t)
 	withLinks.manyUses = true

@@ -271,6 +271,7 @@ func TestRFCClientGetsNoUnknownSize(t *testing.T) {
 
 // A stream that breaks has no clean end: its connection ends.
 func TestRFCClientSeesThatAStreamBroke(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s := serve(t)
 	repo := s.repo("repo")

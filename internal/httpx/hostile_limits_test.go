@@ -93,6 +93,7 @@ func (l lines) Write(p []byte) (int, error) {
 
 // A client that does not read must not hold what was made for it.
 func TestClientThatDoesNotReadIsDropped(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	logged := make(lines, 1000)
 	s := newTarget(t, targetOptions{

@@ -140,6 +140,7 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 // Clients that go away at any moment leave no connection, no place and no memory behind;
 // that no goroutine is left TestMain looks at.
 func TestDisconnectsLeaveNothing(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const clients = 300
 	l := limits.New(limits.Options{Memory: 40 << 20, Patience: 50 * time.Millisecond})

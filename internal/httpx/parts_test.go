@@ -176,6 +176,7 @@ func pictures() []gittest.File {
 }
 
 func TestResourcesComeAsBytes(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s, repo := serveCopy(t, pictured)
 	raw := func(path string) func() []byte {

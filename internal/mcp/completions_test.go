@@ -198,6 +198,7 @@ func TestCompletionsSayHowMuchMoreThereIs(t *testing.T) {
 // A completion goes through a part of a long history, however long that takes, and the next one
 // goes on from there: a commit is found after as many questions on a busy server as on an idle one.
 func TestCompletionsAreBoundedByWork(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))

@@ -414,6 +414,7 @@ func TestEachClientListsItsOwnSkills(t *testing.T) {
 
 // TestSkillSubscribersHearOfEachFile pushes to a skill and beside it.
 func TestSkillSubscribersHearOfEachFile(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s, mirror := newWatched(t, localOptions{})
 	const uri, file = "skill://repo/skills/one/SKILL.md", "skill://repo/skills/one/a.md"

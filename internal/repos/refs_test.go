@@ -36,6 +36,7 @@ func change(t *testing.T, repo *gittest.Repo, pattern string, edit func([]byte) 
 }
 
 func TestDamagedRefsAreLoggedOnce(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const branches = 40
 	for pattern, damage := range map[string]struct {

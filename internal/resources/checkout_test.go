@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/links"
 )
 
@@ -56,6 +57,7 @@ func linking(t *testing.T) Linking {
 // A checkout fetches from what the client or the operator says, or from this server or the mirror's
 // origin, and no address has credentials or is on this machine.
 func TestOriginsOfCheckouts(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const upstream = "https://forge.example/up/stream.git"
 	for name, c := range map[string]struct {

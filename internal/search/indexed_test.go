@@ -265,6 +265,7 @@ func TestSearchesDuringIndexing(t *testing.T) {
 // A server that starts takes the segments that another one has put into object storage. Where one of these is missing
 // or was altered it reads the files.
 func TestServersShareSegments(t *testing.T) {
+	gittest.Long(t)
 	r := rand.New(rand.NewPCG(29, 30))
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))

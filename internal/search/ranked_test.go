@@ -301,6 +301,7 @@ func TestHiddenRepositoriesDoNotChangeTheRanking(t *testing.T) {
 
 // Files that nobody wrote to be read are ranked within bounds, or counted.
 func TestHostileFilesAreRanked(t *testing.T) {
+	gittest.Long(t)
 	root := t.TempDir()
 	const size = 3 << 20
 	var snake strings.Builder

@@ -5,10 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // A branch at a time is the newest of its first parents that was committed until then.
 func TestABranchAtATimeIsThatOfGit(t *testing.T) {
+	gittest.Long(t)
 	s := open(t, samples)
 	compared := 0
 	for _, repository := range []string{"history", "hello", "large-tree"} {

@@ -352,6 +352,7 @@ func TestContextIsCutToFit(t *testing.T) {
 // No result is larger than promised, its notes, commands and data counted,
 // whatever names, persons and texts there are: every call is measured.
 func TestNoResultIsTooLarge(t *testing.T) {
+	gittest.Long(t)
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "one.git"))
 	s := openPublic(t, root)

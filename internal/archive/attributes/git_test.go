@@ -204,6 +204,7 @@ func (g generator) quote(p string) string {
 // is a folder of one archive, and some are one of their own, which differs where
 // a pattern begins at the root.
 func TestFoldersAsGitArchives(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const id = "1234567890123456789012345678901234567890"
 	tree := []gittest.File{

@@ -125,6 +125,7 @@ func lists() [][2][]string {
 // Most random lists have a pathspec that matches nothing, which git refuses:
 // the refusal is compared as well.
 func TestRealGitAgrees(t *testing.T) {
+	gittest.Long(t)
 	repo := gittest.New(t)
 	commit := withEmptyFolder(repo, repo.Commit("main", tree...))
 	counts := make(map[string]int)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // headed is what a header says, and what it is to be read as.
@@ -41,6 +42,7 @@ func checkHeader(t *testing.T, format Format, want headed) {
 // up to where a record's length has five digits for long, over that where it gets
 // six, and over the numbers around what octal digits hold.
 func TestHeadersOfEveryLengthAreRead(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const most, six = 12_000, 100_000
 	format := Format{MTime: 1}

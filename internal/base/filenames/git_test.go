@@ -14,6 +14,7 @@ import (
 // Every name that the real git refuses to add to an index, since some system takes it for .git, is refused. Git
 // looks at the parts between backslashes by itself.
 func TestNamesThatGitRefusesStandForGit(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.At(t, t.TempDir()+"/r.git")
 	repo.Commit("main", gittest.Regular("a", "1"))

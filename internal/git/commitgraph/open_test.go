@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // opened opens a file without a look at all of it.
@@ -42,6 +44,7 @@ func everything(g *Graph) (all []said) {
 // What is read little by little says what is read at once, and the file is let go
 // when it has been checked.
 func TestFilesAreReadWhenTheyAreUsed(t *testing.T) {
+	gittest.Long(t)
 	data := sound(t, 3000)
 	whole, err := Parse(data, nil)
 	if err != nil {
@@ -126,6 +129,7 @@ func (f failing) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestWhatCannotBeReadIsAFault(t *testing.T) {
+	gittest.Long(t)
 	data := sound(t, 3000)
 	// The trailer is read first of all, so that a file cut short is refused.
 	if _, err := Open(failing{bytes.NewReader(data)}, int64(len(data)), nil); !errors.Is(err, io.ErrUnexpectedEOF) {

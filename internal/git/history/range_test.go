@@ -223,6 +223,7 @@ func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
 // TestAPickaxeStopsAndGoesOn reads no more than it is allowed to, and says what it
 // did not look into.
 func TestAPickaxeStopsAndGoesOn(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	for i := range 6 {

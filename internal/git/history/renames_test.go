@@ -177,6 +177,7 @@ func writeTrees(t *testing.T, repo *gittest.Repo, trees []*tree) (ids []git.ID) 
 }
 
 func TestRenamesAreGits(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	compared := make(tally)
 	for seed := range uint64(gittest.Volume(2, 60)) {
@@ -225,6 +226,7 @@ func numbered(r *rand.Rand, prefix string, count, lines int) (t *tree) {
 
 // At the limits of the search git looks at some files only, or at none.
 func TestRenamesAtTheLimitsAreGits(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 22))
 	same := func(prefix string, count int) *tree {

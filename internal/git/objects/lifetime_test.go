@@ -159,6 +159,7 @@ func TestObjectOutlivesItsSnapshot(t *testing.T) {
 }
 
 func TestManyGoroutinesOnOneFreshDatabase(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	history(repo, 10)
@@ -189,6 +190,7 @@ func TestManyGoroutinesOnOneFreshDatabase(t *testing.T) {
 }
 
 func TestDescriptorsAreBoundedOverManyRepositories(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	root := t.TempDir()
 	const repositories, limit = 12, 8

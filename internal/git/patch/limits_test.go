@@ -75,6 +75,7 @@ func TestDamageIsFoundBeforehand(t *testing.T) {
 }
 
 func TestTooManyFilesAreRefused(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	blob := repo.Store("blob", "x")
@@ -96,6 +97,7 @@ func TestTooManyFilesAreRefused(t *testing.T) {
 
 // TestAnEndedContextEndsAPatch ends the context while the patch is written.
 func TestAnEndedContextEndsAPatch(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	var before, after []gittest.File

@@ -79,6 +79,7 @@ var hostile = []struct{ name, message, content string }{
 
 // TestHostileFilesAreBounded expands files whose expansion would take very long.
 func TestHostileFilesAreBounded(t *testing.T) {
+	gittest.Long(t)
 	for _, c := range hostile {
 		t.Run(c.name, func(t *testing.T) {
 			e := pretty.New(repositoryWith(c.message), tip, clock)

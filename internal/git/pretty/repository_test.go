@@ -74,6 +74,7 @@ func TestShallowHistory(t *testing.T) {
 
 // TestAbbreviationsGrow has more packed objects than seven digits are for.
 func TestAbbreviationsGrow(t *testing.T) {
+	gittest.Long(t)
 	repo := gittest.New(t)
 	tree := treeOf(t, repo, "", refFormats)
 	commit := store(t, repo, "commit", plainCommit(tree, "", "x"))

@@ -9,6 +9,7 @@ import (
 
 // TestPathsAreThoseOfGit lists files of all bytes that a name can have.
 func TestPathsAreThoseOfGit(t *testing.T) {
+	gittest.Long(t)
 	repo := gittest.New(t)
 	blob := repo.Store("blob", "")
 	for c := range 256 {

@@ -165,6 +165,7 @@ func many(folder string, count int) (files []gittest.File) {
 
 // TestLimitsAreThoseOfTheSpecification has skills with exactly as much as is allowed, and with one more.
 func TestLimitsAreThoseOfTheSpecification(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	var logged bytes.Buffer
 	l := newLibrary(t, skills.Options{Patterns: []string{"s/*"}, Logger: slog.New(slog.NewTextHandler(&logged, nil))},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 	"github.com/repomcp/repomcp/internal/git/objects/packtest"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // manyEntries are entries for an index of more than one page and offsets of
@@ -28,6 +29,7 @@ func manyEntries(n int) []packtest.Entry {
 }
 
 func TestIndexByPagesAndFromTheFileAgreesWithTheWholeOne(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	entries := manyEntries(60_000)
 	body := packtest.Index(entries, make([]byte, object.IDSize))
