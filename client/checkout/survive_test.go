@@ -19,7 +19,7 @@ import (
 // await waits for an event, and returns those before it.
 func (f *following) await(event string) (e Event, before []Event) {
 	f.t.Helper()
-	late := time.After(60 * time.Second)
+	late := time.After(gittest.Patience)
 	for {
 		select {
 		case e := <-f.events:

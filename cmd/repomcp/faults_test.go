@@ -207,7 +207,7 @@ func (f *faultFolder) sync(retries int, plain bool) (checkout.Result, error) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), gittest.Patience)
 	defer cancel()
 	result, err := checkout.Sync(ctx, c, checkout.Options{
 		Repository: "app", Ref: "main", Dir: f.dir, Plain: plain,

@@ -242,6 +242,7 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 		t.Errorf("after one that cannot be read: %v", err)
 	}
 	write(config, "log-level: error\n")
+	said.await(t, regexp.MustCompile(`(?s)(level=INFO msg=request [^\n]*/raw/hello.*){3}`)) // they come after the replies
 	before := len(said.String())
 	hangup(`(?s)(what=certificate.*){3}`)
 	_ = get(second)

@@ -158,7 +158,7 @@ func (b *bareSocket) take(replies int) (named map[int]bareReply, bytes map[strin
 		return len(named) < replies
 	}
 	for missing() {
-		ctx, cancel := context.WithTimeout(b.t.Context(), hang)
+		ctx, cancel := context.WithTimeout(b.t.Context(), gittest.Patience)
 		kind, message, err := b.conn.Read(ctx)
 		cancel()
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
@@ -27,7 +28,7 @@ func (s *target) sendUnfinished(t *testing.T, address string, header ...string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() }) // the server may have closed it
-	_ = conn.SetDeadline(time.Now().Add(hang))
+	_ = conn.SetDeadline(time.Now().Add(gittest.Patience))
 	_, err = io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 		"Content-Length: 1000\r\nExpect: 100-continue\r\n"+strings.Join(append(header, ""), "\r\n")+"\r\n")
 	if err != nil {
@@ -61,7 +62,7 @@ func clientAt(t *testing.T, address string) *http.Client {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	return &http.Client{
-		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: hang,
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: gittest.Patience,
 	}
 }
 

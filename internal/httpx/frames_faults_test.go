@@ -166,7 +166,7 @@ func TestClientThatTakesNoFramesIsDropped(t *testing.T) {
 func TestDrainLetsStreamsFinish(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	for name, patience := range map[string]time.Duration{"in time": hang, "too late": 50 * time.Millisecond} {
+	for name, patience := range map[string]time.Duration{"in time": gittest.Patience, "too late": 50 * time.Millisecond} {
 		s := newTarget(t, targetOptions{build: copyBulky(t)})
 		r := receive(t, s.url, modernVersion, supported)
 		r.grants = name == "in time"

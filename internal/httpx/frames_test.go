@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
@@ -157,7 +158,7 @@ func mustJSON(value any) []byte {
 // step reads one message of either kind.
 func (r *receiving) step() error {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), hang)
+	ctx, cancel := context.WithTimeout(r.t.Context(), gittest.Patience)
 	defer cancel()
 	kind, message, err := r.conn.Read(ctx)
 	switch {

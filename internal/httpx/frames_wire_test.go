@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
@@ -33,7 +34,7 @@ func dialRaw(t *testing.T, url string) *rawSocket {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() }) // it may have been closed
-	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(gittest.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = fmt.Fprintf(conn,

@@ -142,7 +142,7 @@ func (s *target) dialSmall(t *testing.T) net.Conn {
 
 func (s *target) awaitLog(t *testing.T, logged lines, what string, words ...string) {
 	t.Helper()
-	timeout := time.NewTimer(hang)
+	timeout := time.NewTimer(gittest.Patience)
 	defer timeout.Stop()
 	for {
 		select {

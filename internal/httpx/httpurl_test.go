@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -70,7 +71,7 @@ func newLocal(t *testing.T) (*target, *journal) {
 			return linking
 		},
 	})
-	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: hang}
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: gittest.Patience}
 	return s, log
 }
 
@@ -116,7 +117,7 @@ func sendRaw(t *testing.T, address, request string) string {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }() // its reply has been read
-	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(gittest.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, request); err != nil {

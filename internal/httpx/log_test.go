@@ -33,7 +33,7 @@ func logOf(t *testing.T, logged lines, do func()) map[string]any {
 			if fields["msg"] == "request" {
 				return fields
 			}
-		case <-time.After(hang):
+		case <-time.After(gittest.Patience):
 			t.Fatal("nothing was logged")
 		}
 	}

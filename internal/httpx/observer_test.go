@@ -51,7 +51,7 @@ func TestObserversAreToldOfEachRequest(t *testing.T) {
 		t.Helper()
 		select {
 		case <-n.ended:
-		case <-time.After(hang):
+		case <-time.After(gittest.Patience):
 			t.Fatal("nothing was told of a request")
 		}
 	}
@@ -129,7 +129,7 @@ func TestObserversAreToldOfRefusals(t *testing.T) {
 		d.do(t, &asked)
 		select {
 		case <-n.ended:
-		case <-time.After(hang):
+		case <-time.After(gittest.Patience):
 			t.Fatal("nothing was told of a request")
 		}
 		n.mu.Lock()

@@ -94,7 +94,7 @@ func TestTheLogCountsTheBytesOfParts(t *testing.T) {
 func TestDrainLetsPartsFinish(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	for name, patience := range map[string]time.Duration{"in time": hang, "too late": 50 * time.Millisecond} {
+	for name, patience := range map[string]time.Duration{"in time": gittest.Patience, "too late": 50 * time.Millisecond} {
 		s := newTarget(t, targetOptions{build: copyBulky(t)})
 		response := s.readBinary(t, "repo://repo/contents/large")
 		begin(t, response)
@@ -225,7 +225,7 @@ func TestPartsCostLittle(t *testing.T) {
 			conn, err := dialer.DialContext(ctx, network, address)
 			return countedConn{conn, &wire}, err
 		}}
-	s.client.Timeout = 5 * hang
+	s.client.Timeout = 5 * gittest.Patience
 	sum := sha256.New()
 	response := s.readBinary(t, "repo://repo/contents/large")
 	_, parameters, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))

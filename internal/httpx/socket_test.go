@@ -26,7 +26,7 @@ func dial(t *testing.T, url string) *socket {
 // dialAs opens a connection with headers.
 func dialAs(t *testing.T, url string, header http.Header) *socket {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, url+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"},
 		HTTPHeader: header})
@@ -49,7 +49,7 @@ func (s *socket) send(text string) {
 }
 
 func (s *socket) read() ([]byte, error) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), hang)
+	ctx, cancel := context.WithTimeout(s.t.Context(), gittest.Patience)
 	defer cancel()
 	kind, message, err := s.conn.Read(ctx)
 	if err == nil && kind != websocket.MessageText {

@@ -111,7 +111,7 @@ func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown: %v, although a download was cut off", err)
 		}
-	case <-time.After(hang):
+	case <-time.After(gittest.Patience):
 		t.Fatal("Shutdown waits for a client that does not read")
 	}
 	rest, err := io.ReadAll(response.Body)

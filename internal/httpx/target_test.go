@@ -50,10 +50,6 @@ const (
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 
 	acceptBoth = "application/json, text/event-stream"
-
-	// hang is when a test gives up waiting: for what never comes, not for what
-	// is slow.
-	hang = 20 * time.Second
 )
 
 // target is a server over TCP with the repositories that attacks aim at.
@@ -157,7 +153,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	s.host = listener.Addr().String()
 	s.url = "http://" + s.host
 	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true},
-		Timeout: hang}
+		Timeout: gittest.Patience}
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		// t.Context has ended, and a test may leave connections that it broke.

@@ -136,7 +136,7 @@ func TestWebSocketDrainWaitsForRequests(t *testing.T) {
 	<-started
 	ended := make(chan error, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), hang)
+		ctx, cancel := context.WithTimeout(context.Background(), gittest.Patience)
 		defer cancel()
 		ended <- s.server.Shutdown(ctx)
 	}()
@@ -168,7 +168,7 @@ func TestWebSocketDrain(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), hang)
+		ctx, cancel := context.WithTimeout(context.Background(), gittest.Patience)
 		defer cancel()
 		ended <- s.server.Shutdown(ctx)
 	}()

@@ -161,7 +161,7 @@ func (l listener) until(last string) map[string]int {
 				name = m.Method
 			}
 			counts[name]++
-		case <-time.After(20 * time.Second):
+		case <-time.After(gittest.Patience):
 			l.t.Fatalf("%s era: no notification of %s; there were %v", l.era, last, counts)
 		}
 	}

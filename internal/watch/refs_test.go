@@ -91,7 +91,7 @@ func (s *site) expect(name string) {
 		if got != name {
 			s.t.Fatalf("%s was reported, not %s", got, name)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(gittest.Patience):
 		s.t.Fatalf("%s was not reported", name)
 	}
 }

@@ -33,7 +33,7 @@ func (e ear) next(t *testing.T) string {
 	select {
 	case change := <-e:
 		return change.URI
-	case <-time.After(20 * time.Second):
+	case <-time.After(gittest.Patience):
 		t.Fatal("there is no notification")
 		return ""
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -27,8 +26,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const hang = 30 * time.Second
 
 // fake is a transport whose streams fail on demand. It checks that its users keep
 // the rules of [duplex.Transport].
@@ -183,7 +180,7 @@ func converse(t *testing.T, f *fake, requests int) (told []string, ended error) 
 			`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"repo://hello/contents/file","transferMode":"binary","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s}}}`, id, f.capabilities())
 	}
 	close(f.requests)
-	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	ctx, cancel := context.WithTimeout(t.Context(), gittest.Patience)
 	defer cancel()
 	func() {
 		defer func() {

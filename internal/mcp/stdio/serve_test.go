@@ -27,9 +27,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// hang is when something that should have happened long ago is given up.
-const hang = 2 * time.Minute
-
 const (
 	sessionVersion = "2025-11-25"
 	modernVersion  = "2026-07-28"
@@ -165,7 +162,7 @@ type message struct {
 // next reads a line, which has to be one JSON text.
 func (p *peer) next() message {
 	p.t.Helper()
-	timer := time.AfterFunc(hang, func() { _ = p.out.Close() })
+	timer := time.AfterFunc(gittest.Patience, func() { _ = p.out.Close() })
 	defer timer.Stop()
 	line, err := p.lines.ReadBytes('\n')
 	if err != nil {
@@ -193,7 +190,7 @@ func (p *peer) end() error {
 	select {
 	case err := <-p.ended:
 		return err
-	case <-time.After(hang):
+	case <-time.After(gittest.Patience):
 		p.t.Fatal("the server does not end")
 		return nil
 	}
