@@ -132,7 +132,8 @@ func TestWatchOverConnections(t *testing.T) {
 	repo, endpoints := wiredSites(t)
 	for _, name := range []string{"WebSocket", "stdio"} {
 		for _, protocol := range []string{"2026-07-28", "2025-11-25"} {
-			c, err := client.Connect(t.Context(), endpoints[name], client.Options{Protocol: protocol, Poll: gittest.Patience})
+			options := client.Options{Protocol: protocol, Poll: gittest.Patience}
+			c, err := client.Connect(t.Context(), endpoints[name], options)
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, protocol, err)
 			}
