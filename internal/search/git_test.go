@@ -18,8 +18,23 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// gitGrep is the oracle: what git finds, as "path:line:column", with the lines.
-func gitGrep(t testing.TB, dir, commit string, arguments ...string) (places, lines []string) {
+// grepped is what git finds in a commit, as "path:line:column", with the lines.
+type grepped struct{ places, lines []string }
+
+// gitGrep is the oracle. git is asked each question once: its answers about a commit stay the
+// same, and the searches that are compared with them are many.
+func (b *bench) gitGrep(dir, commit string, arguments ...string) grepped {
+	b.t.Helper()
+	question := fmt.Sprintf("%q", append([]string{dir, commit}, arguments...))
+	answer, ok := b.grepped[question]
+	if !ok {
+		answer = gitGrep(b.t, dir, commit, arguments...)
+		b.grepped[question] = answer
+	}
+	return answer
+}
+
+func gitGrep(t testing.TB, dir, commit string, arguments ...string) (answer grepped) {
 	t.Helper()
 	cmd := exec.Command("git", slices.Concat([]string{"grep", "-n", "-I", "-z", "--column"}, arguments,
 		[]string{commit})...)
@@ -50,10 +65,10 @@ func gitGrep(t testing.TB, dir, commit string, arguments ...string) (places, lin
 				continue
 			}
 		}
-		places = append(places, fmt.Sprintf("%s:%s:%s", path, fields[1], fields[2]))
-		lines = append(lines, string(text))
+		answer.places = append(answer.places, fmt.Sprintf("%s:%s:%s", path, fields[1], fields[2]))
+		answer.lines = append(answer.lines, string(text))
 	}
-	return places, lines
+	return answer
 }
 
 func blob(t testing.TB, dir, commit, path string) []byte {
@@ -68,27 +83,32 @@ func blob(t testing.TB, dir, commit, path string) []byte {
 }
 
 // agree compares a search of one commit with git's, and returns the lines found.
-func agree(t testing.TB, s *search.Searcher, dir, name, commit string, q search.Query, arguments ...string) int {
-	t.Helper()
+func (b *bench) agree(s *search.Searcher, dir, name, commit string, q search.Query, arguments ...string) int {
+	b.t.Helper()
 	q.Repositories.Any = []string{name}
-	result, err := s.Search(t.Context(), search.Request{Query: q, Ref: commit, Limits: unlimited})
+	result, err := s.Search(b.t.Context(), search.Request{Query: q, Ref: commit, Limits: unlimited})
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	want, lines := gitGrep(t, dir, commit, arguments...)
+	return b.isGits(result, dir, name, commit, arguments...)
+}
+
+func (b *bench) isGits(result *search.Result, dir, name, commit string, arguments ...string) int {
+	b.t.Helper()
+	want := b.gitGrep(dir, commit, arguments...)
 	got := summary(result)
 	for i := range got {
 		got[i] = strings.TrimPrefix(got[i], name+":")
 	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("%s %v:\n got %q\nwant %q", name, arguments, got, want)
+	if !slices.Equal(got, want.places) {
+		b.t.Fatalf("%s %v:\n got %q\nwant %q", name, arguments, got, want.places)
 	}
 	n := 0
 	for _, f := range result.Files {
 		for _, l := range f.Lines {
-			stored := strings.TrimSuffix(lines[n], "\r")
+			stored := strings.TrimSuffix(want.lines[n], "\r")
 			if l.Before == 0 && l.After == 0 && !l.Escaped && l.Text != stored || l.Before+l.After > len(stored) {
-				t.Errorf("%s:%d: %q, git has %q", f.Path, l.Number, l.Text, stored)
+				b.t.Errorf("%s:%d: %q, git has %q", f.Path, l.Number, l.Text, stored)
 			}
 			n++
 		}
@@ -176,8 +196,8 @@ func TestAgreesWithGitGrep(t *testing.T) {
 		for _, p := range patterns {
 			q := search.Query{Terms: []pattern.Term{{Text: p.text, Regexp: p.regexp}}, Case: p.c}
 			// Here with cached answers of earlier commits.
-			found += agree(t, b.Searcher, repo.Dir, "repo", commit, q, p.arguments...)
-			found += agree(t, b.fresh(), repo.Dir, "repo", commit, q, p.arguments...)
+			found += b.agree(b.Searcher, repo.Dir, "repo", commit, q, p.arguments...)
+			found += b.agree(b.fresh(), repo.Dir, "repo", commit, q, p.arguments...)
 			cases += 2
 		}
 	}
@@ -203,7 +223,7 @@ func TestAgreesWithGitGrepOnTheSampleMirrors(t *testing.T) {
 		}
 		for _, text := range []string{"a", "the", "e", "[a-z]+[0-9]", "^.", "o *$"} {
 			cases++
-			found += agree(t, b.Searcher, dir, name, strings.TrimSpace(string(head)), expression(text), "-E", "-e",
+			found += b.agree(b.Searcher, dir, name, strings.TrimSpace(string(head)), expression(text), "-E", "-e",
 				text)
 		}
 	}

@@ -62,9 +62,9 @@ func (b *bench) agreeOnAll(x *index.Index, dir, commit string) (found int) {
 	with := b.with(x)
 	for _, p := range patterns {
 		q := search.Query{Terms: []pattern.Term{{Text: p.text, Regexp: p.regexp}}, Case: p.c}
-		found += agree(b.t, with, dir, "repo", commit, q, p.arguments...)
 		q.Repositories.Any = []string{"repo"}
-		b.agreeOn(with, search.Request{Query: q, Ref: commit, Limits: unlimited})
+		result := b.agreeOn(with, search.Request{Query: q, Ref: commit, Limits: unlimited})
+		found += b.isGits(result, dir, "repo", commit, p.arguments...)
 	}
 	for _, text := range []string{"needle path:dir", "hay -path:dir extension:x", "needle hay", `"hay need" a`} {
 		for _, order := range []search.Order{search.ByPath, search.ByRank} {
@@ -74,13 +74,27 @@ func (b *bench) agreeOnAll(x *index.Index, dir, commit string) (found int) {
 	return found
 }
 
-// agreeOn compares a whole result with that of a search without an index.
-func (b *bench) agreeOn(with *search.Searcher, request search.Request) {
+// scan is the result of a search without an index. That of a commit is searched once.
+func (b *bench) scan(request search.Request) *search.Result {
 	b.t.Helper()
-	want, err := b.fresh().Search(b.t.Context(), request)
+	question := fmt.Sprintf("%#v", request)
+	if known, ok := b.scanned[question]; ok {
+		return known
+	}
+	result, err := b.fresh().Search(b.t.Context(), request)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	if request.Ref != "" {
+		b.scanned[question] = result
+	}
+	return result
+}
+
+// agreeOn compares a whole result with that of a search without an index, and returns it.
+func (b *bench) agreeOn(with *search.Searcher, request search.Request) (got *search.Result) {
+	b.t.Helper()
+	want := b.scan(request)
 	got, err := with.Search(b.t.Context(), request)
 	if err != nil {
 		b.t.Fatal(err)
@@ -90,6 +104,7 @@ func (b *bench) agreeOn(with *search.Searcher, request search.Request) {
 		b.t.Fatalf("%+v of %s:\n got %+v %q\nwant %+v %q", request.Query, request.Ref, got.Counts, ranking(got),
 			want.Counts, ranking(want))
 	}
+	return got
 }
 
 // Searches find what git finds, in commits that are in the index in whole, in part and not at all, also after a branch

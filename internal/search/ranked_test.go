@@ -136,8 +136,7 @@ func TestRankedFilesAreThoseOfGitGrep(t *testing.T) {
 				Limits: search.Limits{Ranked: 1 + r.IntN(12)},
 			})
 			want := map[string]int{}
-			places, _ := gitGrep(t, repo.Dir, commit, p.arguments...)
-			for _, place := range places {
+			for _, place := range b.gitGrep(repo.Dir, commit, p.arguments...).places {
 				want[place[:strings.Index(place, ":")]]++
 			}
 			got := map[string]int{}

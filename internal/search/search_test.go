@@ -160,7 +160,7 @@ func TestTheCacheStaysWithinItsBytes(t *testing.T) {
 	found := 0
 	for range 3 {
 		for _, text := range []string{"needle", "hay", "a", "x", "1", "zzz"} {
-			found += agree(t, b.Searcher, repo.Dir, "repo", commit, words(text), "-F", "-e", text)
+			found += b.agree(b.Searcher, repo.Dir, "repo", commit, words(text), "-F", "-e", text)
 		}
 	}
 	if found < 100 {

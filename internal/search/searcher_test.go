@@ -25,6 +25,8 @@ type bench struct {
 	root      string
 	catalogue *repos.Catalogue
 	scheduler *workers.Scheduler
+	grepped   map[string]grepped        // by questions
+	scanned   map[string]*search.Result // without an index, by requests
 }
 
 func newBench(t testing.TB, root string, options search.Options) *bench {
@@ -40,7 +42,10 @@ func newBench(t testing.TB, root string, options search.Options) *bench {
 			t.Error(err)
 		}
 	})
-	return &bench{search.New(catalogue, scheduler, options), t, root, catalogue, scheduler}
+	return &bench{
+		Searcher: search.New(catalogue, scheduler, options), t: t, root: root, catalogue: catalogue, scheduler: scheduler,
+		grepped: make(map[string]grepped), scanned: make(map[string]*search.Result),
+	}
 }
 
 type visibleKey struct{}
