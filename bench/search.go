@@ -217,8 +217,8 @@ func (b *searchBench) searchGo(ctx context.Context, where string) error {
 	return b.push(ctx, where)
 }
 
-// pushedFile is a commit of a file with a line of its own.
-const pushedFile = `set -e; cd "$1/go.git"; blob=$(echo "pushed$2z" | git hash-object -w --stdin)
+// pushedFile is a commit of a file with one line.
+const pushedFile = `set -e; cd "$1/go.git"; blob=$(echo "$2" | git hash-object -w --stdin)
 		GIT_INDEX_FILE=$1/pushed; export GIT_INDEX_FILE; git read-tree HEAD
 		git update-index --add --cacheinfo "100644,$blob,pushed"; tree=$(git write-tree)
 		commit=$(git -c user.name=a -c user.email=a@b commit-tree -p HEAD -m push "$tree")
@@ -230,16 +230,17 @@ func (b *searchBench) push(ctx context.Context, where string) error {
 	rounds := min(b.rounds, 10)
 	found, indexed := make([]time.Duration, rounds), make([]time.Duration, rounds)
 	for i := range rounds {
+		line := fmt.Sprintf("pushed%dz%d", i, time.Now().UnixNano()) // the repository has those of earlier runs
 		before, err := b.segments()
 		if err == nil {
-			_, err = shell(ctx, isolated(), pushedFile, b.root, strconv.Itoa(i))
+			_, err = shell(ctx, isolated(), pushedFile, b.root, line)
 		}
 		if err != nil {
 			return err
 		}
 		started := time.Now()
-		text, err := b.find(map[string]any{"query": fmt.Sprintf("pushed%dz", i), "syntax": "text"})
-		if found[i] = time.Since(started); err != nil || !strings.Contains(text, fmt.Sprintf("pushed%dz", i)) {
+		text, err := b.find(map[string]any{"query": line, "syntax": "text"})
+		if found[i] = time.Since(started); err != nil || !strings.Contains(text, line) {
 			return errors.Join(err, fmt.Errorf("push %d is not found: %s", i, text))
 		}
 		for now := before; slices.Equal(now, before); time.Sleep(time.Millisecond) {

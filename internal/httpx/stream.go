@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -286,11 +287,16 @@ func disposition(name string) string {
 	return value
 }
 
+// yieldBytes is how much a stream writes before other goroutines get a turn. The scheduler of Go lets each of them run
+// for 10 ms otherwise, and a request for health waits for as many turns as there are downloads.
+const yieldBytes = 128 << 10
+
 // streamWriter writes the body of a stream and counts its bytes.
 type streamWriter struct {
 	response *echo.Response
 	account  *resources.Account
 	written  int64
+	turn     int // bytes since other goroutines had a turn
 }
 
 // start sends the headers without waiting for the body.
@@ -305,6 +311,10 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 	}
 	n, err := w.response.Write(p)
 	w.written += int64(n)
+	if w.turn += n; w.turn >= yieldBytes {
+		w.turn = 0
+		runtime.Gosched()
+	}
 	if err == nil && n < len(p) {
 		err = io.ErrShortWrite
 	}

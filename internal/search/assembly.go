@@ -80,7 +80,7 @@ func (s *search) addStep(st *step) (stopped bool, err error) {
 			s.ranked.begin(st.target)
 		}
 	case enter:
-		s.folders = append(s.folders, folder{step: st})
+		s.folders = append(s.folders, folder{step: *st})
 	case skipped:
 		s.count(st.whole)
 		s.moved = true
@@ -126,7 +126,7 @@ func (s *search) leaveFolder() {
 		outer.gap.add(f.answer.tail)
 		return
 	}
-	outer.child(f.step, true)
+	outer.child(&f.step, true)
 }
 
 func (f *folder) child(st *step, isFolder bool) {

@@ -87,3 +87,12 @@ func (s *search) want(t *target) {
 		s.options.Index.Want(t.name, t.tree)
 	}
 }
+
+// knownHead returns what HEAD leads to, if the index knows.
+func (s *search) knownHead(name string) (index.Head, bool) {
+	repository, err := s.view.Known(name)
+	if err != nil {
+		return index.Head{}, false
+	}
+	return s.options.Index.Head(repository)
+}

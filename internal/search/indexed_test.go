@@ -402,6 +402,28 @@ func TestPushesAreSeenAtOnce(t *testing.T) {
 	}
 }
 
+// The index knows what the HEADs of repositories lead to before anything is searched, and not after a push.
+func TestHeadsAreKnownOnceIndexed(t *testing.T) {
+	root := t.TempDir()
+	repo := hello(t, root, "repo")
+	b := newBench(t, root, search.Options{})
+	x := b.newIndex("")
+	repository, err := b.catalogue.View.Get("repo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if head, ok := x.Head(repository); ok {
+			t.Errorf("%v is known before", head)
+		}
+		update(t, x)
+		if head, ok := x.Head(repository); !ok || head.Commit.String() != repo.Git("rev-parse", "HEAD") {
+			t.Errorf("%v, %t", head, ok)
+		}
+		repo.Commit("main", gittest.Regular("a", "pushed\n"))
+	}
+}
+
 // An index in memory, with what searches learn of folders, keeps to its bound.
 func TestIndexInMemoryKeepsToItsBound(t *testing.T) {
 	gittest.Long(t)

@@ -27,7 +27,7 @@ type Options struct {
 	FileBytes int64
 	// Index tells which files can match; nil: all are read. It must have the same FileBytes.
 	Index *index.Index
-	// TextBytes bounds the texts of files, and the entries of folders, that are kept for later searches.
+	// TextBytes bounds the texts of files and the entries of folders that are kept for later searches.
 	TextBytes int64
 }
 
@@ -49,11 +49,9 @@ type Searcher struct {
 	scheduler *workers.Scheduler
 	options   Options
 	cache     *answerCache
-	texts     *texts
-	entries   *lru.Cache[git.ID, []git.TreeEntry] // of folders
+	objects   *objects
 	slot      *workers.Slot[*scratch]
 	pinned    *lru.Cache[[sumBytes]byte, commits] // of ranked searches, by slice.sum
-	heads     *lru.Cache[string, head]            // by repository
 }
 
 // New makes the one searcher of a process. The scheduler's workers search the files.
@@ -63,10 +61,9 @@ func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *
 	options.TextBytes = cmp.Or(options.TextBytes, DefaultTextBytes)
 	return &Searcher{
 		catalogue: catalogue, scheduler: scheduler, options: options, cache: newAnswerCache(options.CacheBytes),
-		texts: newTexts(options.TextBytes / 4 * 3), entries: lru.New[git.ID, []git.TreeEntry](options.TextBytes / 4),
-		slot:   workers.NewSlot(func() *scratch { return new(scratch) }),
-		pinned: lru.New[[sumBytes]byte, commits](maxPinned),
-		heads:  lru.New[string, head](maxHeads),
+		objects: newObjects(options.TextBytes),
+		slot:    workers.NewSlot(func() *scratch { return new(scratch) }),
+		pinned:  lru.New[[sumBytes]byte, commits](maxPinned),
 	}
 }
 
@@ -94,6 +91,7 @@ type search struct {
 
 	open    []*target
 	pending []*batch
+	steps   [][]step // of batches that were added
 	folders []folder // path of the current result
 	target  *target  // repository of the current result
 	moved   bool     // past the start of the call
@@ -103,7 +101,7 @@ type search struct {
 
 // folder is a folder whose answer is being assembled.
 type folder struct {
-	step   *step
+	step   step
 	answer treeAnswer
 	gap    Counts // since the last child
 	broken bool   // something below it could not be searched
@@ -279,6 +277,8 @@ func (s *search) run(w *walk) error {
 			return err
 		}
 		s.buffered.Add(-b.buffered)
+		clear(b.steps)
+		s.steps = append(s.steps, b.steps[:0])
 	}
 	if s.result.Counts.Repositories == 0 && w.refError != nil && s.request.Ref != "" && s.request.Cursor == "" {
 		return fmt.Errorf("no selected repository has the ref %q: %w", s.request.Ref, w.refError)
@@ -286,10 +286,21 @@ func (s *search) run(w *walk) error {
 	return nil
 }
 
+// takeSteps returns room for the steps of a batch: large repositories and many small ones need much of it.
+func (s *search) takeSteps() []step {
+	last := len(s.steps) - 1
+	if last < 0 {
+		return nil
+	}
+	room := s.steps[last]
+	s.steps = s.steps[:last]
+	return room
+}
+
 // fill makes the next batch and hands it to the workers. A batch ends at the end of a repository,
 // because adding it closes the snapshot.
 func (s *search) fill(w *walk, more *bool) (*batch, error) {
-	b := &batch{search: s, done: make(chan struct{})}
+	b := &batch{search: s, done: make(chan struct{}), steps: s.takeSteps()}
 	for len(b.todo) < batchFiles && len(b.steps) < batchSteps {
 		next, ok, err := w.next(s.ctx)
 		if err != nil {

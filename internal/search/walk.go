@@ -165,9 +165,11 @@ func (t *target) close() {
 
 // open finds the commit to search. There is no snapshot yet if the commit of HEAD is known.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, git.ID, error) {
-	isHead := w.search.request.Ref == "" && w.pinned(name, from).IsZero()
-	if known, ok := w.search.knownHead(name); ok && isHead && w.search.indexed != nil {
-		return &target{name: name, commit: known.commit, tree: known.tree}, known.tree, nil
+	isHead := w.search.indexed != nil && w.search.request.Ref == "" && w.pinned(name, from).IsZero()
+	if isHead {
+		if head, ok := w.search.knownHead(name); ok {
+			return &target{name: name, commit: head.Commit, tree: head.Tree}, head.Tree, nil
+		}
 	}
 	snapshot, err := w.search.view.Snapshot(name)
 	if err != nil {
@@ -180,10 +182,27 @@ func (w *walk) open(ctx context.Context, name string, from position) (*target, g
 	if err != nil {
 		return nil, git.ID{}, errors.Join(fmt.Errorf("repository %s: %w", name, err), snapshot.Close())
 	}
-	if isHead {
-		w.search.rememberHead(name, snapshot, commit)
+	if repository, err := w.search.view.Known(name); isHead && err == nil {
+		w.search.options.Index.RememberHead(repository, snapshot, commit)
 	}
 	return &target{name: name, snapshot: snapshot, commit: commit.ID, tree: commit.Tree}, commit.Tree, nil
+}
+
+// openTarget takes the snapshot of a repository whose commit was known without. HEAD led to the commit when the search
+// came to the repository, so that it need not be reachable any more.
+func (s *search) openTarget(t *target) error {
+	if t.snapshot != nil {
+		return nil
+	}
+	snapshot, err := s.view.Snapshot(t.name)
+	if err != nil {
+		return err
+	}
+	if _, err := snapshot.Commit(t.commit); err != nil {
+		return errors.Join(fmt.Errorf("repository %s: %w", t.name, err), snapshot.Close())
+	}
+	t.snapshot = snapshot
+	return nil
 }
 
 // pinned returns the commit of an earlier page, or zero.

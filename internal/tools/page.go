@@ -32,7 +32,7 @@ func (a *pageArguments) defineSize(p *arguments.List, preset, most int) {
 // skipped returns the number of items before the page, if there is no cursor.
 func (a pageArguments) skipped() int { return (a.page-1)*a.perPage + a.offset }
 
-// noteSkipped notes what a caller may miss who counts pages.
+// noteSkipped notes what a client that counts pages may miss.
 func (a pageArguments) noteSkipped(r *result) {
 	if a.cursor == "" && a.page > 1 {
 		r.note("Page %d begins after %d items, also if the page before was cut for its size; its cursor leaves "+

@@ -22,7 +22,7 @@
 // # Why git believes the index
 //
 // An entry has a size and a time in whole seconds, and no number of a device, inode or owner, which
-// nobody knows before the files are extracted. With core.checkStat=minimal and core.trustctime=false
+// are unknown before the files are extracted. With core.checkStat=minimal and core.trustctime=false
 // git compares nothing else (git-config(1)). The files are a second older than the index: otherwise
 // git could not tell whether a file was changed after the index was written, and would read it
 // ("racy git", gitformat-index(5)).

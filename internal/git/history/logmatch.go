@@ -171,7 +171,7 @@ func (m *matcher) question() string {
 }
 
 // matches caches which commits of a repository match: to read all messages again for each page, and
-// each time that somebody asks the same, would take nearly all of its time. It is safe for
+// each time that a client asks the same, would take nearly all of its time. It is safe for
 // concurrent use.
 type matches struct {
 	ancestry *ancestry

@@ -55,8 +55,9 @@ type Index struct {
 	most    int   // documents
 	wake    chan struct{}
 
-	progress progress // of the goroutine that builds
-	own      []string // segments that this process has shared; of the same goroutine
+	heads    *lru.Cache[string, knownHead] // by repository
+	progress progress                      // of the goroutine that builds
+	own      []string                      // segments that this process has shared; of the same goroutine
 
 	// reading is held while segments are read, and locked while files are closed.
 	reading sync.RWMutex
@@ -70,8 +71,8 @@ type Index struct {
 	full     bool                         // there was no room for a segment
 }
 
-// New returns an index, with the segments in its folder. A quarter of the memory is for what is below folders, a
-// quarter for the numbers of documents, and half for the segments if they are in memory. Close it.
+// New returns an index, with the segments in its folder. A quarter of the memory is for the numbers of documents, half
+// for the segments if they are in memory, and the rest for what is below folders. Close it.
 func New(o Options) (*Index, error) {
 	o.Memory, o.DirBytes = cmp.Or(o.Memory, DefaultMemory), cmp.Or(o.DirBytes, DefaultDirBytes)
 	if o.Logger == nil {
@@ -81,6 +82,7 @@ func New(o Options) (*Index, error) {
 		options: o, storage: memory{}, bound: o.Memory / 2, most: int(o.Memory / 4 / documentCost),
 		version: fmt.Sprintf("%d %d %s %d", formatVersion, rank.FormsVersion, definitions.Version(), o.FileBytes),
 		wake:    make(chan struct{}, 1), asked: lru.New[git.ID, struct{}](maxAsked),
+		heads: lru.New[string, knownHead](maxHeads),
 	}
 	x.state = &state{numbering: x.newNumbering(), absent: roaring.New()}
 	if o.Dir == "" {
@@ -95,7 +97,13 @@ func New(o Options) (*Index, error) {
 	return x, nil
 }
 
-func (x *Index) newNumbering() *numbering { return newNumbering(x.options.Memory / 4) }
+func (x *Index) newNumbering() *numbering {
+	bytes := x.options.Memory / 4
+	if x.options.Dir != "" {
+		bytes *= 3
+	}
+	return newNumbering(bytes)
+}
 
 // Close closes the files. No search may run, nor [Index.Run].
 func (x *Index) Close() error {

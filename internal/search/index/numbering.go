@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -79,8 +80,17 @@ func (n *numbering) all() []known {
 // Folder is what is below a folder of a commit, if all of it is in the index.
 type Folder struct {
 	Counts
-	docs *roaring.Bitmap
-	end  number // above all
+	few  []number        // the documents if they are few: most folders have a handful
+	docs *roaring.Bitmap // else
+	end  number          // above all
+}
+
+// intersects reports whether one of the documents is in a set.
+func (f *Folder) intersects(set *roaring.Bitmap) bool {
+	if f.docs != nil {
+		return set.Intersects(f.docs)
+	}
+	return slices.ContainsFunc(f.few, set.Contains)
 }
 
 // Counts are those of files, by their paths.
@@ -128,23 +138,52 @@ func (s *Sum) add(at number, k kind) {
 	}
 }
 
-// folderCost is the memory of a folder besides its bitmap.
-const folderCost = 250
+const (
+	// folderCost is the memory of a folder besides its bitmap.
+	folderCost = 250
+	// fewNumbers are a list and no bitmap, which consists of many small objects for the garbage collector.
+	fewNumbers = 32
+)
 
 // remember keeps the sum of a folder, and returns it; nil if it is incomplete.
 func (n *numbering) remember(tree git.ID, s *Sum) *Folder {
 	if s.incomplete {
 		return nil
 	}
-	f := &Folder{Counts: s.counts, docs: roaring.New()}
+	f := &Folder{Counts: s.counts}
+	if f.Texts+f.Binary+f.Large <= fewNumbers {
+		f.list(s)
+		n.folders.Put(tree, f, folderCost)
+	} else {
+		f.unite(s)
+		n.folders.Put(tree, f, folderCost+int64(f.docs.GetSizeInBytes()))
+	}
+	return f
+}
+
+// list makes the list of few documents.
+func (f *Folder) list(s *Sum) {
+	f.few = make([]number, 0, f.Texts+f.Binary+f.Large)
+	f.few = append(f.few, s.numbers...)
+	for _, below := range s.folders {
+		f.few = append(f.few, below.few...)
+	}
+	if len(f.few) > 0 {
+		f.end = slices.Max(f.few) + 1
+	}
+}
+
+// unite makes the bitmap of many documents.
+func (f *Folder) unite(s *Sum) {
+	f.docs = roaring.New()
 	f.docs.AddMany(s.numbers)
 	for _, below := range s.folders {
-		f.docs.Or(below.docs)
+		if below.docs == nil {
+			f.docs.AddMany(below.few)
+		} else {
+			f.docs.Or(below.docs)
+		}
 	}
 	f.docs.RunOptimize()
-	if !f.docs.IsEmpty() {
-		f.end = f.docs.Maximum() + 1
-	}
-	n.folders.Put(tree, f, folderCost+int64(f.docs.GetSizeInBytes()))
-	return f
+	f.end = f.docs.Maximum() + 1
 }

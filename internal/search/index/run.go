@@ -66,10 +66,10 @@ func (x *Index) Update(ctx context.Context) (changed int, err error) {
 		x.progress = progress{lost, make(map[string]refsStamp)}
 	}
 	pending := x.changed()
-	for _, refs := range []func(*git.Snapshot) []git.ID{headTree, allTrees} {
+	for _, trees := range []treesOf{x.headTree, x.refTrees} {
 		for name := range pending {
 			_, b.evicts = x.progress.stamps[name]
-			if err := b.indexTrees(name, refs); err != nil {
+			if err := b.indexTrees(name, trees); err != nil {
 				return len(pending), err
 			}
 		}
@@ -112,41 +112,50 @@ func (b *builder) indexWanted() error {
 	b.wanted = nil
 	b.mu.Unlock()
 	for _, w := range wanted {
-		if err := b.indexTrees(w.repository, func(*git.Snapshot) []git.ID { return []git.ID{w.tree} }); err != nil {
+		if err := b.indexTrees(w.repository, func(string, *git.Snapshot) []git.ID { return []git.ID{w.tree} }); err != nil {
 			return err
 		}
 	}
 	return b.flush()
 }
 
+// treesOf returns trees of a repository.
+type treesOf func(name string, snapshot *git.Snapshot) []git.ID
+
 // indexTrees indexes trees of a repository. A repository that cannot be read is passed over: searches report it.
-func (b *builder) indexTrees(name string, of func(*git.Snapshot) []git.ID) (err error) {
+func (b *builder) indexTrees(name string, of treesOf) (err error) {
 	snapshot, err := b.options.Repositories.Snapshot(name)
 	if err != nil {
 		return b.ctx.Err()
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	return b.index(snapshot, of(snapshot))
+	return b.index(snapshot, of(name, snapshot))
 }
 
-func headTree(snapshot *git.Snapshot) []git.ID {
+// headTree returns the tree of HEAD, and remembers what HEAD leads to.
+func (x *Index) headTree(name string, snapshot *git.Snapshot) []git.ID {
+	repository, err := x.options.Repositories.Known(name)
+	if err != nil {
+		return nil
+	}
 	head, err := snapshot.Head()
 	if err != nil {
 		return nil
 	}
-	return treesOf(snapshot, []git.Ref{head})
+	commit, err := snapshot.Commit(head.Commit)
+	if err != nil {
+		return nil
+	}
+	x.RememberHead(repository, snapshot, commit)
+	return []git.ID{commit.Tree}
 }
 
-func allTrees(snapshot *git.Snapshot) []git.ID {
+// refTrees returns the trees that branches and tags lead to.
+func (x *Index) refTrees(_ string, snapshot *git.Snapshot) (trees []git.ID) {
 	refs, err := snapshot.Refs()
 	if err != nil {
 		return nil
 	}
-	return treesOf(snapshot, refs)
-}
-
-// treesOf returns the trees of the commits of refs.
-func treesOf(snapshot *git.Snapshot, refs []git.Ref) (trees []git.ID) {
 	seen := make(map[git.ID]bool, len(refs))
 	for _, ref := range refs {
 		if ref.Commit.IsZero() || ref.Damage != nil || seen[ref.Commit] {

@@ -245,5 +245,5 @@ func (v *View) Remember(tree git.ID, s *Sum) *Folder { return v.state.numbering.
 
 // Lacks reports whether nothing below a folder can match.
 func (v *View) Lacks(f *Folder) bool {
-	return int(f.end) <= len(v.state.known) && !v.searched.Intersects(f.docs)
+	return int(f.end) <= len(v.state.known) && !f.intersects(v.searched)
 }

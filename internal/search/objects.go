@@ -17,25 +17,39 @@ const (
 	rarely = 16
 )
 
-// texts keeps texts that were read from packs. Like an answer, a text is right in every repository, because it was
-// compared with its id.
-type texts struct {
+// objects keeps the texts of files and the entries of folders that were read from packs. Like an answer, they are right
+// in every repository, because they were compared with their ids. Folders take the place of texts.
+type objects struct {
 	limit int64
-	full  atomic.Int64 // texts for which there was no room
-	kept  *lru.Cache[git.ID, []byte]
+	full  atomic.Int64            // texts for which there was no room
+	kept  *lru.Cache[git.ID, any] // []byte or []git.TreeEntry
 }
 
-func newTexts(limit int64) *texts { return &texts{limit: limit, kept: lru.New[git.ID, []byte](limit)} }
+func newObjects(limit int64) *objects {
+	return &objects{limit: limit, kept: lru.New[git.ID, any](limit)}
+}
 
-func (t *texts) put(id git.ID, content []byte) {
+func (o *objects) text(id git.ID) ([]byte, bool) {
+	kept, _ := o.kept.Get(id)
+	text, ok := kept.([]byte)
+	return text, ok
+}
+
+func (o *objects) putText(id git.ID, content []byte) {
 	cost := int64(len(content) + textCost)
 	if diff.Binary(content) {
 		return
 	}
-	if _, used := t.kept.Size(); used+cost > t.limit && t.full.Add(1)%rarely > 0 {
+	if _, used := o.kept.Size(); used+cost > o.limit && o.full.Add(1)%rarely > 0 {
 		return
 	}
-	t.kept.Put(id, bytes.Clone(content), cost)
+	o.kept.Put(id, bytes.Clone(content), cost)
+}
+
+func (o *objects) entries(id git.ID) ([]git.TreeEntry, bool) {
+	kept, _ := o.kept.Get(id)
+	entries, ok := kept.([]git.TreeEntry)
+	return entries, ok
 }
 
 const (
@@ -44,9 +58,17 @@ const (
 	entryCost  = 90
 )
 
-// tree returns the entries of a folder, which must not be changed. Like a text they are right in every repository.
+func (o *objects) putEntries(id git.ID, entries []git.TreeEntry) {
+	cost := int64(folderCost)
+	for i := range entries {
+		cost += int64(entryCost + len(entries[i].Name))
+	}
+	o.kept.Put(id, entries, cost)
+}
+
+// tree returns the entries of a folder, which must not be changed.
 func (s *search) tree(t *target, id git.ID) ([]git.TreeEntry, error) {
-	if entries, ok := s.entries.Get(id); ok {
+	if entries, ok := s.objects.entries(id); ok {
 		return entries, nil
 	}
 	if err := s.openTarget(t); err != nil {
@@ -56,18 +78,14 @@ func (s *search) tree(t *target, id git.ID) ([]git.TreeEntry, error) {
 	if err != nil {
 		return nil, damageIfMissing(err)
 	}
-	cost := int64(folderCost)
-	for i := range entries {
-		cost += int64(entryCost + len(entries[i].Name))
-	}
-	s.entries.Put(id, entries, cost)
+	s.objects.putEntries(id, entries)
 	return entries, nil
 }
 
 // readText returns the content of a file. It is valid until the next call with the same scratch, and must not be
 // changed.
 func (s *Searcher) readText(snapshot *git.Snapshot, id git.ID, sc *scratch) ([]byte, error) {
-	if text, ok := s.texts.kept.Get(id); ok {
+	if text, ok := s.objects.text(id); ok {
 		return text, nil
 	}
 	content, err := snapshot.ReadBlob(id, s.options.FileBytes, sc.content[:0])
@@ -75,6 +93,6 @@ func (s *Searcher) readText(snapshot *git.Snapshot, id git.ID, sc *scratch) ([]b
 		return nil, err
 	}
 	sc.content = content
-	s.texts.put(id, content)
+	s.objects.putText(id, content)
 	return content, nil
 }

@@ -1,0 +1,52 @@
+package index
+
+import (
+	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// Head is the commit that the HEAD of a repository leads to.
+type Head struct{ Commit, Tree git.ID }
+
+// knownHead is a head, with the name of its ref and the stamp of the files that tell.
+type knownHead struct {
+	Head
+	ref   string
+	stamp repos.HeadStamp
+}
+
+// The memory of heads: of some ten thousand repositories.
+const (
+	headCost = 400
+	maxHeads = 20_000 * headCost
+)
+
+// Head returns the commit that HEAD leads to, if that is known and no file has changed since.
+func (x *Index) Head(repository *repos.Repository) (Head, bool) {
+	known, ok := x.heads.Get(repository.Name())
+	if !ok {
+		return Head{}, false
+	}
+	stamp, err := repository.HeadStamp(known.ref)
+	return known.Head, err == nil && stamp == known.stamp
+}
+
+// RememberHead remembers the commit of a snapshot's HEAD. The stamp is taken first, and HEAD is read once more, so that
+// a push between them is not missed.
+func (x *Index) RememberHead(repository *repos.Repository, snapshot *git.Snapshot, commit git.Commit) {
+	if known, ok := x.Head(repository); ok && known.Commit == commit.ID {
+		return
+	}
+	before, err := snapshot.Head()
+	if err != nil {
+		return
+	}
+	stamp, err := repository.HeadStamp(before.Name)
+	if err != nil {
+		return
+	}
+	if now, err := snapshot.Head(); err == nil && now.Name == before.Name && now.Commit == commit.ID {
+		name := repository.Name()
+		x.heads.Put(name, knownHead{Head{commit.ID, commit.Tree}, before.Name, stamp}, int64(headCost+len(name)))
+	}
+}
