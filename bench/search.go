@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,31 +163,40 @@ func (b *searchBench) searchMany(_ context.Context, where string) error {
 	return b.searchAll(where)
 }
 
+// searchKind is a kind of search: its queries, each another one, and other arguments.
+type searchKind struct {
+	name  string
+	query func(i int) string
+	more  map[string]any
+}
+
+// kinds returns the kinds of searches, with words that are in many files.
+func (b *searchBench) kinds() []searchKind {
+	word := func(i int) string { return frequentWords[i%len(frequentWords)] }
+	text := map[string]any{"syntax": "text", "sort": "path"}
+	return []searchKind{
+		{"a needle that is nowhere", func(i int) string { return fmt.Sprintf("zzyzx%dq", i) }, text},
+		{"a needle that is rare", func(i int) string { return b.needles[i%len(b.needles)] }, text},
+		{"a frequent word, ranked", word, nil},
+		{"a question, ranked", func(i int) string {
+			return fmt.Sprintf("how does the %s handle a %s", word(i), word(i+5))
+		}, nil},
+		{"an expression", func(i int) string {
+			return fmt.Sprintf("func [A-Z]%c[a-z]+\\(ctx.*error", 'a'+i%26)
+		}, map[string]any{"syntax": "regexp", "sort": "path"}},
+	}
+}
+
 // searchAll searches in all repositories.
 func (b *searchBench) searchAll(where string) error {
-	for _, k := range []struct {
-		name      string
-		arguments func(i int) map[string]any
-	}{
-		{"a needle that is nowhere", func(i int) map[string]any {
-			return map[string]any{"query": fmt.Sprintf("zzyzx%dq", i), "syntax": "text", "sort": "path"}
-		}},
-		{"a needle that is rare", func(i int) map[string]any {
-			return map[string]any{"query": b.needles[i%len(b.needles)], "syntax": "text", "sort": "path"}
-		}},
-		{"a frequent word, ranked", func(i int) map[string]any {
-			return map[string]any{"query": frequentWords[i%len(frequentWords)]}
-		}},
-		{"a question, ranked", func(i int) map[string]any {
-			return map[string]any{"query": fmt.Sprintf("how does the %s handle a %s",
-				frequentWords[i%len(frequentWords)], frequentWords[(i+5)%len(frequentWords)])}
-		}},
-		{"an expression", func(i int) map[string]any {
-			return map[string]any{"query": fmt.Sprintf("func [A-Z]%c[a-z]+\\(ctx.*error", 'a'+i%26), "syntax": "regexp",
-				"sort": "path"}
-		}},
-	} {
-		if err := b.ask(where, k.name, k.arguments); err != nil {
+	for _, k := range b.kinds() {
+		err := row(where, k.name, b.rounds, func(i int) error {
+			arguments := map[string]any{"query": k.query(i)}
+			maps.Copy(arguments, k.more)
+			_, err := b.find(arguments)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -212,6 +222,9 @@ func (b *searchBench) searchGo(ctx context.Context, where string) error {
 		return err
 	})
 	if err != nil {
+		return err
+	}
+	if err := b.searchWithZoekt(ctx, where); err != nil {
 		return err
 	}
 	return b.push(ctx, where)
@@ -324,14 +337,6 @@ func (b *searchBench) waitForIndex(ctx context.Context) (bytes int64, err error)
 		}
 	}
 	return bytes, nil
-}
-
-// ask times different searches of a kind, and prints a row.
-func (b *searchBench) ask(where, name string, arguments func(i int) map[string]any) error {
-	return row(where, name, b.rounds, func(i int) error {
-		_, err := b.find(arguments(i))
-		return err
-	})
 }
 
 // find calls search_code, and returns the first text of its result.

@@ -408,7 +408,7 @@ func TestHeadsAreKnownOnceIndexed(t *testing.T) {
 	repo := hello(t, root, "repo")
 	b := newBench(t, root, search.Options{})
 	x := b.newIndex("")
-	repository, err := b.catalogue.View.Get("repo")
+	repository, err := b.catalogue.Get("repo")
 	if err != nil {
 		t.Fatal(err)
 	}

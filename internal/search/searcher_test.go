@@ -43,7 +43,8 @@ func newBench(t testing.TB, root string, options search.Options) *bench {
 		}
 	})
 	return &bench{
-		Searcher: search.New(catalogue, scheduler, options), t: t, root: root, catalogue: catalogue, scheduler: scheduler,
+		Searcher: search.New(catalogue, scheduler, options), t: t, root: root,
+		catalogue: catalogue, scheduler: scheduler,
 		grepped: make(map[string]grepped), scanned: make(map[string]*search.Result),
 	}
 }

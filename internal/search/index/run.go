@@ -112,7 +112,8 @@ func (b *builder) indexWanted() error {
 	b.wanted = nil
 	b.mu.Unlock()
 	for _, w := range wanted {
-		if err := b.indexTrees(w.repository, func(string, *git.Snapshot) []git.ID { return []git.ID{w.tree} }); err != nil {
+		tree := func(string, *git.Snapshot) []git.ID { return []git.ID{w.tree} }
+		if err := b.indexTrees(w.repository, tree); err != nil {
 			return err
 		}
 	}
