@@ -110,7 +110,7 @@ func TestCloneKilledAtEachPoint(t *testing.T) {
 	points := gittest.Volume(10, 100)
 	for i := range points {
 		p.commit(manyFiles(fmt.Sprint("version ", i, " "))[:120]...)
-		p.killAfter(i * 60_000 / points)
+		p.killAfter(i*60_000/points, "")
 		p.git("fsck", "--strict")
 		if result := p.sync(checkouts); result.Behind != "" || result.KeptCount > 0 {
 			t.Fatalf("%d: %+v", i, result)

@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,10 +75,11 @@ func TestKilledAtEachPointOfAnUpdate(t *testing.T) {
 	to(0)
 	p.sync(nil)
 	points, now, mixed, bytes := gittest.Volume(36, 400), 0, 0, int(p.replies())
+	first := slices.Min(slices.Collect(maps.Keys(trees[0])))
 	for i := range points {
 		now = 1 - now
 		to(now)
-		p.killAfter(i * bytes / points)
+		p.killAfter(i*bytes/points, first)
 		got := p.onDisk()
 		olds, news := 0, 0
 		for path, content := range got {
@@ -126,9 +128,11 @@ func (p *place) replies() int64 {
 	return dry.Bytes
 }
 
-// killAfter kills a run when some bytes have come to it, and no more do.
-func (p *place) killAfter(bytes int) {
+// killAfter kills a run when some bytes have come to it, and no more do. Before, the run may write some of them: it has
+// a moment, and if there is a file that it replaces, a longer one until it has done so.
+func (p *place) killAfter(bytes int, file string) {
 	p.t.Helper()
+	before, _ := os.Lstat(filepath.Join(p.dir, file))
 	self, err := os.Executable()
 	if err != nil {
 		p.t.Fatal(err)
@@ -147,8 +151,14 @@ func (p *place) killAfter(bytes int) {
 	}()
 	select {
 	case <-stalled:
-		time.Sleep(5 * time.Millisecond) // the process writes some of the bytes; no event says so
-		_ = child.Process.Kill()         // it may have ended
+		const moment, longest = 5 * time.Millisecond, time.Second / 2 // no event says that something is written
+		time.Sleep(moment)
+		for end := time.Now().Add(longest); file != "" && time.Now().Before(end); time.Sleep(moment) {
+			if now, err := os.Lstat(filepath.Join(p.dir, file)); err == nil && !os.SameFile(before, now) {
+				break
+			}
+		}
+		_ = child.Process.Kill() // it may have ended
 		<-ended
 	case <-ended: // there were fewer
 	}
