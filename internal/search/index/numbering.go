@@ -139,8 +139,9 @@ func (s *Sum) add(at number, k kind) {
 }
 
 const (
-	// folderCost is the memory of a folder besides its bitmap.
+	// folderCost is the memory of a folder besides its documents, numberCost that of one in a list.
 	folderCost = 250
+	numberCost = 4
 	// fewNumbers are a list and no bitmap, which consists of many small objects for the garbage collector.
 	fewNumbers = 32
 )
@@ -153,7 +154,7 @@ func (n *numbering) remember(tree git.ID, s *Sum) *Folder {
 	f := &Folder{Counts: s.counts}
 	if f.Texts+f.Binary+f.Large <= fewNumbers {
 		f.list(s)
-		n.folders.Put(tree, f, folderCost)
+		n.folders.Put(tree, f, folderCost+numberCost*int64(cap(f.few)))
 	} else {
 		f.unite(s)
 		n.folders.Put(tree, f, folderCost+int64(f.docs.GetSizeInBytes()))
