@@ -246,7 +246,7 @@ func TestErrorsAreTheServers(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.reply)
 		})
-		_, err := read(t, newClient(t, server))
+		_, err := read(t, clientOf(t, server, client.Options{Retries: -1}))
 		var got *client.Error
 		if !errors.As(err, &got) || *got != c.want || !strings.HasPrefix(got.Error(), c.want.Operation+": ") {
 			t.Errorf("%s: %v", name, err)

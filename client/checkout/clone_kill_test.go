@@ -47,7 +47,7 @@ func TestCloneKilledWhileNew(t *testing.T) {
 	p.profile = ProfileCheckout
 	p.commit(append(manyFiles("new "), oddFiles("one")...)...)
 	s := killing(p, 5)
-	for i := range gittest.Volume(8, 80) {
+	for i := range gittest.Volume(5, 80) {
 		p.dir = t.TempDir()
 		for range 1 + i%2 {
 			s.killLate()
@@ -65,7 +65,7 @@ func TestCloneKilledWhileNew(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	if t.Logf("%v", s.counts); s.counts["killed"] < 5 {
+	if t.Logf("%v", s.counts); s.counts["killed"] < 3 {
 		t.Error("hardly a run was killed")
 	}
 }
@@ -79,7 +79,7 @@ func TestCloneKilledAtAnyMoment(t *testing.T) {
 	p.commit(append(manyFiles("old "), oddFiles("one")...)...)
 	p.sync(checkouts)
 	s := killing(p, 6)
-	for i := range gittest.Volume(12, 120) {
+	for i := range gittest.Volume(6, 120) {
 		p.commit(append(manyFiles(fmt.Sprint("version ", i, " ")), oddFiles(fmt.Sprint(i))...)...)
 		for range 2 {
 			s.killLate()
@@ -95,7 +95,7 @@ func TestCloneKilledAtAnyMoment(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	if t.Logf("%v", s.counts); s.counts["killed"] < 8 || s.counts["behind"] < 3 {
+	if t.Logf("%v", s.counts); s.counts["killed"] < 4 || s.counts["behind"] < 2 {
 		t.Error("hardly an update was killed")
 	}
 }
@@ -107,7 +107,7 @@ func TestCloneKilledAtEachPoint(t *testing.T) {
 	p.profile = ProfileCheckout
 	p.commit(manyFiles("old ")[:120]...)
 	p.sync(checkouts)
-	points := gittest.Volume(10, 100)
+	points := gittest.Volume(5, 100)
 	for i := range points {
 		p.commit(manyFiles(fmt.Sprint("version ", i, " "))[:120]...)
 		p.killAfter(i*60_000/points, "")

@@ -74,7 +74,7 @@ func TestKilledAtEachPointOfAnUpdate(t *testing.T) {
 	to := func(version int) { p.repo.Git("update-ref", "refs/heads/main", commits[version]) }
 	to(0)
 	p.sync(nil)
-	points, now, mixed, bytes := gittest.Volume(36, 400), 0, 0, int(p.replies())
+	points, now, mixed, bytes := gittest.Volume(20, 400), 0, 0, int(p.replies())
 	first := slices.Min(slices.Collect(maps.Keys(trees[0])))
 	for i := range points {
 		now = 1 - now

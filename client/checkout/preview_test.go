@@ -176,7 +176,7 @@ func TestDryRunsTellWhatRunsDo(t *testing.T) {
 				number := 0
 				for change := range remoteChanges() {
 					for way, set := range ways {
-						if number++; number%gittest.Volume(6, 1) != 0 {
+						if number++; number%gittest.Volume(15, 1) != 0 {
 							continue
 						}
 						one := &place{t: t, repo: p.repo, server: p.server, client: p.client, dir: filepath.Join(t.TempDir(), "in")}
@@ -196,7 +196,7 @@ func TestDryRunsTellWhatRunsDo(t *testing.T) {
 			})
 		}
 	})
-	each := len(remoteChanges())*len(ways)/gittest.Volume(6, 1) - 1
+	each := len(remoteChanges())*len(ways)/gittest.Volume(15, 1) - 1
 	if least := int64(len(localStates()) * each); compared.Load() < least {
 		t.Errorf("%d cases were compared, of %d", compared.Load(), least)
 	}

@@ -362,6 +362,7 @@ func TestNoRoomForWhatIsExpected(t *testing.T) {
 }
 
 func TestNamesHeldAreBounded(t *testing.T) {
+	gittest.Long(t)
 	r, w := io.Pipe()
 	go func() {
 		out := tar.NewWriter(w)

@@ -420,7 +420,7 @@ func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
 		m := mirrors[i]
 		kind.do(m)
 		seen := make(map[string]bool)
-		for range 5 {
+		for range 3 {
 			refused, reasons := m.ask()
 			maps.Copy(seen, reasons)
 			if len(kind.reasons) == 0 && refused > 0 && kind.name != "broken HEAD" {

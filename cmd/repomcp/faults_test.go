@@ -257,7 +257,7 @@ func TestFaultsOnTheWay(t *testing.T) {
 	commits, heads := faultHistory(repo)
 	p := start(t, root, "--rescan", "100ms")
 	proxy := newFaultProxy(t, p.url)
-	outcomes, rounds := map[string]int{}, gittest.Volume(52, 4000)
+	outcomes, rounds := map[string]int{}, gittest.Volume(39, 4000)
 	kinds := slices.Sorted(maps.Keys(damages))
 	f := &faultFolder{t: t, proxy: proxy}
 	for round := range rounds {

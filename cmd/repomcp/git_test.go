@@ -227,6 +227,9 @@ func TestGitFetchesWhatServedRefsLeadTo(t *testing.T) {
 			return said, err
 		}
 		for name, m := range map[string]gitMirror{"app": mirror, "bitmaps": bitmaps} {
+			if name == "bitmaps" && version != "2" && gittest.Volume(1, 0) > 0 { // the same objects in another pack
+				continue
+			}
 			reached := []string{m.Git("rev-parse", "main"), m.Git("rev-parse", "main~20"), m.Git("rev-parse", "light~2"),
 				m.oldTag, m.oldBlob, m.Git("rev-parse", "main~30^{tree}")}
 			for _, want := range reached {
@@ -247,7 +250,7 @@ func TestGitFetchesWhatServedRefsLeadTo(t *testing.T) {
 			}
 		}
 	}
-	if cases != 3*2*14 {
+	if cases != gittest.Volume(4, 6)*14 {
 		t.Errorf("%d cases were tried", cases)
 	}
 }

@@ -251,7 +251,7 @@ func TestGitTakesLittleMemory(t *testing.T) {
 		}
 	}
 	read("large")
-	const clients, each = 20, 2 << 20
+	const clients, each = 8, 2 << 20
 	before := residentPeak(t, p.cmd.Process.Pid)
 	var leave []context.CancelFunc
 	for range clients {

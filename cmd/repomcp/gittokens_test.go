@@ -168,7 +168,7 @@ func TestGitRequestsBeyondTheLimitAreRefused(t *testing.T) {
 	gittest.Long(t)
 	root := t.TempDir()
 	mirror := gittest.At(t, filepath.Join(root, "large.git"))
-	commit := mirror.Commit("main", gittest.Regular("large", gittest.Noise(48<<20)))
+	commit := mirror.Commit("main", gittest.Regular("large", gittest.Noise(24<<20)))
 	p := start(t, root, "--max-streams", "1", "--queue-time", "1ms")
 	leave := p.beginFetch(t, "large", wantAll(commit))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/git/large/git-upload-pack",

@@ -125,7 +125,7 @@ func compareDelta(t *testing.T, what string, checkout, cloned *gittest.Repo, bas
 	if shallow := cutOf(checkout); !slices.Contains(shallow, cut) {
 		t.Errorf("%s: %q are cut, want %s", what, shallow, cut)
 	}
-	compareClone(t, what, checkout, cloned)
+	compareClone(t, what, checkout, exampleOf(t, cloned))
 }
 
 // A delta has what changed, and files that did not change keep their time.

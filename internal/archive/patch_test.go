@@ -185,7 +185,7 @@ func TestPatchesMakeTheFilesOfTheHead(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
 	patches, pairs := 0, 0
-	for seed := range uint64(gittest.Volume(2, 30)) {
+	for seed := range uint64(gittest.Volume(1, 30)) {
 		repo, ids := textHistory(t, seed, 4)
 		o := open(t, repo)
 		for _, base := range ids {

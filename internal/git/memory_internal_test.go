@@ -16,6 +16,7 @@ import (
 // TestKnownParentsTakeWhatTheyMay remembers as many commits as there is room for, and
 // begins anew often.
 func TestKnownParentsTakeWhatTheyMay(t *testing.T) {
+	gittest.Long(t)
 	for _, parents := range []int{0, 1, 2, 9} {
 		for _, bound := range []int64{3 << 20, 4 << 20, 5 << 20, 6 << 20} {
 			t.Run(fmt.Sprintf("%d parents in %d MiB", parents, bound>>20), func(t *testing.T) {
@@ -40,6 +41,7 @@ func TestKnownParentsTakeWhatTheyMay(t *testing.T) {
 // TestShapesTakeWhatTheyMay remembers the graphs of many repositories, and what
 // refs lead to in histories without a graph.
 func TestShapesTakeWhatTheyMay(t *testing.T) {
+	gittest.Long(t)
 	repo := gittest.New(t)
 	var in strings.Builder
 	for range 500 {

@@ -240,6 +240,7 @@ var idents = []string{
 }
 
 func TestLineEndingsAndIdentAsGit(t *testing.T) {
+	gittest.Long(t)
 	var cases []comparison
 	each := func(contents []string, attributes ...string) {
 		for _, a := range attributes {

@@ -67,7 +67,7 @@ func TestGitTakesBinaryPatches(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
-	n := gittest.Volume(150, 3000)
+	n := gittest.Volume(60, 3000)
 	before, after := binaryFiles(n)
 	first, second := repo.Commit("main", before...), repo.Commit("main", after...)
 	o := newOracle(t, repo)
