@@ -4,6 +4,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"runtime"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
 )
@@ -80,7 +81,8 @@ func (o *Object) readAhead(free <-chan *[]byte, full chan<- piece) {
 			p.err = o.failed(p.err) // damage of the object, not an error of the writer
 		}
 		p.last = o.left == 0
-		full <- p // has room for all buffers
+		full <- p         // has room for all buffers
+		runtime.Gosched() // another goroutine waits at most for one piece of each download
 		if p.last || p.err != nil {
 			return
 		}
