@@ -212,6 +212,7 @@ func flood(piece []byte) func(*peer, asked) {
 
 // TestFloodsOverConnectionsEnd is about messages over WebSocket and a pipe.
 func TestFloodsOverConnectionsEnd(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	for _, mode := range modes {
 		for name, piece := range map[string]string{
@@ -264,6 +265,7 @@ func (p *unreadPipe) Close() error {
 // TestAServerThatNeverReadsLosesItsConnection: what it makes the client answer is not held
 // without a limit. The answers are longer than the requests.
 func TestAServerThatNeverReadsLosesItsConnection(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	p := &unreadPipe{piece: []byte(`{"id":1,"method":"x"}` + "\n"), ended: make(chan struct{})}
 	c, err := client.New("stdio:", client.Options{Pipe: p, Retries: -1})
@@ -406,6 +408,7 @@ func TestSilentProgramsEnd(t *testing.T) {
 
 // A download without a reader blocks a pipe; the server does not count as silent then.
 func TestAHeldPipeIsNotIdle(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	content := bytes.Repeat([]byte("content\n"), 100_000)
 	const idle = 3 * time.Second // a busy machine sends the second download within it

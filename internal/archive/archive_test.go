@@ -150,6 +150,7 @@ func TestTarIsGitArchiveToTheByte(t *testing.T) {
 // those where a header is laid out otherwise: where a field is full, and where the
 // number before a pax record gets another digit.
 func TestTarOfLongNamesIsGitArchive(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	var files []gittest.File

@@ -270,6 +270,7 @@ func compareRanges(t *testing.T, name string, p *archive.Plan, whole []byte) {
 }
 
 func TestRangesOfEveryFormatAreParts(t *testing.T) {
+	gittest.Long(t)
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("a", "a"), gittest.Regular("held", gittest.Noise(300<<10)),
 		gittest.Regular("shares a run", "b"),

@@ -302,6 +302,7 @@ func patchesOf(t *testing.T, repo *gittest.Repo, options archive.Options) (paths
 }
 
 func TestWhatIsPatched(t *testing.T) {
+	gittest.Long(t)
 	lines := strings.Repeat("a line that is the same\n", 1000)
 	noise := gittest.Noise(6 << 20)
 	base := with(

@@ -227,6 +227,7 @@ func family(t *testing.T) (*group, placed) {
 }
 
 func TestTarOfSubmodulesIsComposedOfGitArchives(t *testing.T) {
+	gittest.Long(t)
 	g, below := family(t)
 	for _, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
 		for _, prefix := range []string{"", "p/q/", "glued-"} {

@@ -158,6 +158,7 @@ func TestWorktreeIsGitCheckout(t *testing.T) {
 
 // TestWorktreeOfSubmodules puts together what git checks out of each repository.
 func TestWorktreeOfSubmodules(t *testing.T) {
+	gittest.Long(t)
 	g, below := family(t)
 	p, err := g.plan("group/main", archive.Options{Profile: archive.ProfileWorktree})
 	if err != nil {

@@ -93,6 +93,7 @@ func TestReachableIsWhatGitSays(t *testing.T) {
 
 // Which files make a graph, and that each state of them is noticed and told once.
 func TestCommitGraphsAreUsedWhileTheyAreSound(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const single, folder = "objects/info/commit-graph", "objects/info/commit-graphs/"
 	cases := map[string]struct {

@@ -338,6 +338,7 @@ func TestPagesOfADirectoryAreOfOneCommit(t *testing.T) {
 
 // TestSkillPagesHaveEachSkillOnce pages through more skills than a page has, while repositories come and go.
 func TestSkillPagesHaveEachSkillOnce(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const repositories, each = 30, 9
 	var want []string

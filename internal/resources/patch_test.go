@@ -133,6 +133,7 @@ func TestPatchesAreResources(t *testing.T) {
 
 // TestRangesOfPatches takes parts of patches whose length is unknown and known.
 func TestRangesOfPatches(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	p := newPatched(t, limits.New(limits.Options{Memory: 1 << 30}))
 	random := rand.New(rand.NewPCG(1, 1))

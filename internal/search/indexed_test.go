@@ -145,6 +145,7 @@ func TestIndexedSearchesAgreeWithGitGrep(t *testing.T) {
 // Words rank files the same with and without an index: in any spelling, as names, in files with very many words, and
 // in files whose language their names tell differently.
 func TestIndexedRanksAreThoseOfTexts(t *testing.T) {
+	gittest.Long(t)
 	r := rand.New(rand.NewPCG(23, 24))
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))

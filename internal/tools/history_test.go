@@ -50,6 +50,7 @@ func (s *site) logged(arguments args) []string {
 func zulu(text string) string { return strings.ReplaceAll(text, "+00:00", "Z") }
 
 func TestLogsAreThoseOfGit(t *testing.T) {
+	gittest.Long(t)
 	s := open(t, samples)
 	commits := 0
 	for _, repository := range sampled {

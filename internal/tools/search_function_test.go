@@ -132,6 +132,7 @@ var cutFunction = regexp.MustCompile(`\[Cut here\. Read the rest with get_file_c
 
 // A function without room is cut, and the call that the cut names reads the rest; every file comes once.
 func TestFunctionsKeepToTheSizeOfAResult(t *testing.T) {
+	gittest.Long(t)
 	s, repo := single(t)
 	var files []gittest.File
 	whole := make(map[string]string)

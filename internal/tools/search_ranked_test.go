@@ -69,6 +69,7 @@ func TestQuestionsFindTheirFiles(t *testing.T) {
 
 // Results keep to their sizes, and their pages have each file once and in order.
 func TestRankedResultsAreSmall(t *testing.T) {
+	gittest.Long(t)
 	s, repo := single(t)
 	var files []gittest.File
 	for i := range 60 {

@@ -271,6 +271,7 @@ func TestLineEndingsAndIdentAsGit(t *testing.T) {
 }
 
 func TestRandomContentsAsGit(t *testing.T) {
+	gittest.Long(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	lines := []string{
 		"eol=crlf", "text=auto eol=crlf", "ident", "ident eol=crlf", "ident text=auto eol=crlf",

@@ -114,6 +114,7 @@ func TestPipeInPlaceOfAnObjectDoesNotBlock(t *testing.T) {
 }
 
 func TestPrefixGivesWhatGitGives(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	repo := gittest.New(t)
 	var names []gittest.File

@@ -14,6 +14,7 @@ import (
 )
 
 func TestHostilePacksAreRefusedInBoundedMemory(t *testing.T) {
+	gittest.Long(t)
 	base := packtest.Whole("the base of deltas")
 	size := uint64(len("the base of deltas"))
 	back := int64(len(base.Head) + len(base.Data)) // from the entry after base

@@ -69,6 +69,9 @@ func (c *Codec) testNoise(t *testing.T) {
 }
 
 func (c *Codec) testRealDecoders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it needs other programs")
+	}
 	compressor := c.Start(t, 2)
 	ran := 0
 	for _, command := range c.Commands {
@@ -183,7 +186,7 @@ func (c *Codec) testStored(t *testing.T) {
 		t.Errorf("the input is stored: %t, want %t", verbatim, c.Stores)
 	}
 	for _, command := range c.Commands {
-		if command.missing() {
+		if testing.Short() || command.missing() {
 			continue
 		}
 		if got, err := command.filter(t, command.Decode, want); err != nil || !bytes.Equal(got, data) {
