@@ -25,6 +25,9 @@ const (
 	// under any load.
 	yieldTime = 100 * time.Millisecond
 	yieldStep = 2 * time.Millisecond
+	// quietTime is how long the workers must have had no tasks of others: a download has none for
+	// moments in which it reads.
+	quietTime = 30 * time.Millisecond
 )
 
 // wantedFile is a file that is not in the index.
@@ -43,6 +46,7 @@ type builder struct {
 	evicts bool
 	// analyzers are those that no task uses. They are too large to stay with the workers.
 	analyzers chan *analyzer
+	crowded   time.Time // when the workers were last seen with tasks of others
 }
 
 func (x *Index) newBuilder(ctx context.Context) *builder {
@@ -218,11 +222,13 @@ func (p *pass) analyzeAll() error {
 
 // yield waits while the workers have tasks of others.
 func (p *pass) yield(own int) {
-	for start := time.Now(); time.Since(start) < yieldTime && p.ctx.Err() == nil; {
-		if pending, running := p.options.Scheduler.Load(); pending+running <= own {
+	for start := time.Now(); time.Since(start) < yieldTime && p.ctx.Err() == nil; time.Sleep(yieldStep) {
+		if pending, running := p.options.Scheduler.Load(); pending+running > own {
+			p.crowded = time.Now()
+		}
+		if time.Since(p.crowded) > quietTime {
 			return
 		}
-		time.Sleep(yieldStep)
 	}
 }
 

@@ -26,7 +26,8 @@
 //   - Only ids that a client found in commits that it may read are looked up. Numbers never leave the process.
 //   - Memory and files keep to their bounds. The oldest segments make room for what is pushed; repositories for which
 //     there is no room are not indexed.
-//   - The builder does nothing while the workers have tasks of requests, but for one task in yieldTime.
+//   - The builder does nothing while the workers have tasks of requests, and for quietTime after them, but
+//     for one task in yieldTime.
 //
 // # Limits
 //
