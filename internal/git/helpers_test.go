@@ -12,7 +12,7 @@ import (
 var reachable = git.Options{ReachableOnly: true}
 
 // open opens the folder above repositories until the test ends.
-func open(t *testing.T, root string, options git.StoreOptions) *git.Store {
+func open(t testing.TB, root string, options git.StoreOptions) *git.Store {
 	t.Helper()
 	store, err := git.NewStore(root, options)
 	if err != nil {

@@ -3,7 +3,6 @@ package git
 import (
 	"fmt"
 	"math/bits"
-	"strings"
 
 	"github.com/repomcp/repomcp/internal/git/objects"
 )
@@ -27,7 +26,14 @@ func isAbbreviation(s string) bool {
 	return len(s) >= objects.MinPrefix && len(s) < fullIDLength && isHex(s)
 }
 
-func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+func isHex(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
 
 // shortestAuto is git's automatic length for small repositories, in digits.
 const shortestAuto = 7

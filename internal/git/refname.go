@@ -21,9 +21,20 @@ func validRefName(name string) bool {
 		}
 	}
 	for i := range len(name) {
-		if c := name[i]; c < 0x20 || c == 0x7f || strings.IndexByte(" ~^:?*[\\", c) >= 0 {
+		if notInRefNames[name[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+// notInRefNames are the bytes that no name of a ref has.
+var notInRefNames = func() (refused [256]bool) {
+	for c := range 0x20 {
+		refused[c] = true
+	}
+	for _, c := range []byte(" ~^:?*[\\\x7f") {
+		refused[c] = true
+	}
+	return refused
+}()

@@ -149,16 +149,19 @@ func (f refFiles) all() (names []string, refs map[string]rawRef, err error) {
 	if err := f.walkLoose("refs", refs); err != nil {
 		return nil, nil, err
 	}
+	names = slices.Collect(maps.Keys(refs))
 	err = f.packed(nil, func(name string, ref rawRef) bool {
 		if _, ok := refs[name]; !ok {
 			refs[name] = ref
+			names = append(names, name) // mostly in order
 		}
 		return true
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return slices.Sorted(maps.Keys(refs)), refs, nil
+	slices.Sort(names)
+	return names, refs, nil
 }
 
 func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {

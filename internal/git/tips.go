@@ -2,6 +2,7 @@ package git
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -39,11 +40,11 @@ func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
 		return nil, nil, err
 	}
 	tips := &Tips{Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1)}
-	sum := sha256.New()
+	var state stateSum
 	if headOK {
 		raws["HEAD"] = head
 		tips.head = cutPrefix(head.symbolic, branchPrefix)
-		_, _ = fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
+		state.add("HEAD", head.symbolic, head.id)
 		if raw, ok := f.followIn(raws, "HEAD"); ok {
 			tips.ids["HEAD"] = raw.id
 		}
@@ -55,11 +56,26 @@ func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
 		if raw, ok := f.followIn(raws, name); ok {
 			tips.Names = append(tips.Names, name)
 			tips.ids[name] = raw.id
-			_, _ = fmt.Fprintf(sum, "%s %s %s\n", name, raws[name].symbolic, raw.id)
+			state.add(name, raws[name].symbolic, raw.id)
 		}
 	}
-	tips.state = hex.EncodeToString(sum.Sum(nil))
+	tips.state = state.String()
 	return tips, raws, nil
+}
+
+// stateSum is what [Tips.State] is the digest of.
+type stateSum []byte
+
+func (s *stateSum) add(name, symbolic string, id ID) {
+	for _, text := range []string{name, symbolic} {
+		*s = append(binary.AppendUvarint(*s, uint64(len(text))), text...)
+	}
+	*s = append(*s, id[:]...)
+}
+
+func (s stateSum) String() string {
+	sum := sha256.Sum256(s)
+	return hex.EncodeToString(sum[:])
 }
 
 // followIn is [refFiles.follow] in refs that were read before.

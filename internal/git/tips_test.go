@@ -82,3 +82,24 @@ func TestTipsAreThoseOfGit(t *testing.T) {
 		t.Errorf("tips of a repository that is gone: %v", err)
 	}
 }
+
+// BenchmarkTips reads a thousand packed refs, as each look at a commit by its id does.
+func BenchmarkTips(b *testing.B) {
+	root := b.TempDir()
+	repo := gittest.At(b, filepath.Join(root, "repo.git"))
+	id := repo.Commit("main", gittest.Regular("a", "1"))
+	var packed strings.Builder
+	packed.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
+	for i := range 1000 {
+		fmt.Fprintf(&packed, "%s refs/tags/v%04d\n^%s\n", id, i, id)
+	}
+	if err := os.WriteFile(filepath.Join(repo.Dir, "packed-refs"), []byte(packed.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	repository := open(b, root, git.StoreOptions{}).Repository("repo.git", git.Options{})
+	for b.Loop() {
+		if tips, err := repository.Tips(); err != nil || len(tips.Names) != 1001 {
+			b.Fatal(tips, err)
+		}
+	}
+}

@@ -24,6 +24,23 @@ const (
 	excluded          // deselected by its content
 )
 
+// counts are those of a file of which nothing but its outcome is shown.
+func (o outcome) counts() (c Counts, ok bool) {
+	switch o {
+	case none:
+		c.Files = 1
+	case isBinary:
+		c.Binary = 1
+	case isLarge:
+		c.Large = 1
+	case noPattern:
+		c.Files, c.NoPattern = 1, 1
+	default:
+		return Counts{}, false
+	}
+	return c, true
+}
+
 // finding is what is known about a file with matches: [*packedLines], or [*tally] if files are ranked.
 type finding interface {
 	cost() int // in bytes

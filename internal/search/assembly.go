@@ -152,19 +152,15 @@ func (s *search) addProblem(repository, path string, err error) {
 }
 
 func (s *search) addFile(st *step) (stopped bool, err error) {
+	if counts, ok := st.outcome.counts(); ok {
+		s.count(counts)
+		return false, nil
+	}
 	switch st.outcome {
-	case none:
-		s.count(Counts{Files: 1})
-	case isBinary:
-		s.count(Counts{Binary: 1})
-	case isLarge:
-		s.count(Counts{Large: 1})
 	case damaged:
 		s.count(Counts{Damaged: 1})
 		s.addProblem(s.target.name, st.path, st.err)
 		s.folders[len(s.folders)-1].broken = true
-	case noPattern:
-		s.count(Counts{Files: 1, NoPattern: 1})
 	case matches:
 		if s.ranked == nil {
 			return s.addLines(st)

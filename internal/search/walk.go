@@ -22,7 +22,7 @@ var ErrDepth = errors.New("folders are nested too deep to be searched")
 // step is an element of the walk, in the order of the results.
 type step struct {
 	kind   kind
-	before Counts // skipped by a cached answer before this step
+	before Counts // of files before this step that have no match, and make no step
 	whole  Counts // of a skipped folder
 	path   string
 	name   string // the last part of path
@@ -80,6 +80,7 @@ type level struct {
 	answer  *treeAnswer     // if it is known
 	next    int
 	resume  []string // remaining parts of the path to resume at, or nil
+	gap     Counts   // since the last step
 
 	tree    git.ID
 	known   *index.Folder // what the index has of it, or nil
@@ -89,8 +90,8 @@ type level struct {
 
 func (w *walk) next(ctx context.Context) (s step, ok bool, err error) {
 	for {
-		if err := context.Cause(ctx); err != nil {
-			return step{}, false, err
+		if ctx.Err() != nil {
+			return step{}, false, context.Cause(ctx)
 		}
 		switch {
 		case w.target == nil:
@@ -225,8 +226,9 @@ func (w *walk) entry() (s step, ok bool, err error) {
 		if len(l.resume) > 0 {
 			return step{}, false, ErrCursor // the folder has no such entry
 		}
+		gap := l.gap
 		w.leaveLevel()
-		return step{kind: leave}, len(w.levels) > 0, nil
+		return step{kind: leave, before: gap}, len(w.levels) > 0, nil
 	}
 	e := l.entries[l.next]
 	l.next++
@@ -240,7 +242,10 @@ func (w *walk) entry() (s step, ok bool, err error) {
 	s = step{path: join(l.path, e.Name), name: e.Name, id: e.ID, resumed: len(resume) > 0}
 	switch {
 	case e.Mode.IsDir():
+		gap := l.gap
+		l.gap = Counts{}
 		s, err = w.folder(s, resume)
+		s.before = gap
 		return s, true, err
 	case e.Mode.IsRegular() && !s.resumed:
 		return w.file(s, l)
@@ -257,7 +262,7 @@ func join(folder, name string) string {
 	return folder + "/" + name
 }
 
-// file returns the step of a file, unless its path deselects it.
+// file returns the step of a file, unless its path deselects it or it is known to have no match.
 func (w *walk) file(s step, l *level) (step, bool, error) {
 	selected := w.search.query.files.byPath(s.path)
 	if selected == language.No {
@@ -266,9 +271,16 @@ func (w *walk) file(s step, l *level) (step, bool, error) {
 		return step{}, false, nil
 	}
 	s.kind, s.unsure = file, selected == language.Unsure
-	s.outcome, s.found = w.search.files.file(w.search.fileKey(&s))
 	w.lookUp(&s, l)
+	if s.outcome == unknown {
+		s.outcome, s.found = w.search.files.file(w.search.fileKey(&s))
+	}
 	s.skip, w.search.skipLines = w.search.skipLines, 0
+	if counts, ok := s.outcome.counts(); ok && !s.unsure {
+		l.gap.add(counts)
+		return step{}, false, nil
+	}
+	s.before, l.gap = l.gap, Counts{}
 	return s, true, nil
 }
 

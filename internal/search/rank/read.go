@@ -52,29 +52,30 @@ func (s *Scanner) Read(q *Query, all *Statistics, text Text, count int) Reading 
 		s.lines.Reset(text.Pattern, text.Content, pattern.Start())
 		matching = s.lines.Next()
 	}
+	r.names = definition{text: &Text{Name: text.Name}}
+	add := func(term, start, end int) { r.add(term, pattern.Span{Start: start, End: end}) }
 	for number, start := 1, 0; start < len(text.Content); number++ {
 		end := len(text.Content)
 		if n := bytes.IndexByte(text.Content[start:], '\n'); n >= 0 {
 			end = start + n
 		}
-		line := Line{Number: number, Start: start, End: end}
-		names := definition{text: &Text{Content: text.Content[start:end], Name: text.Name}}
+		content := text.Content[start:end]
+		r.line = Line{Number: number, Start: start, End: end}
+		r.names.reset(content)
 		if q.HasWords() {
-			s.each(q, text.Content[start:end], func(term, from, to int) {
-				r.add(&line, term, pattern.Span{Start: from, End: to}, names.place(from, to))
-			})
+			s.each(q, content, add)
 		}
 		isMatch := matching && s.lines.Number() == number
 		if isMatch {
 			isMatch = text.takes(&s.lines)
-			line.Definition = line.Definition || isMatch && text.Defines != nil
+			r.line.Definition = r.line.Definition || isMatch && text.Defines != nil
 			for _, span := range s.lines.Spans() {
-				r.add(&line, q.pattern, span, names.place(span.Start, span.End))
+				r.add(q.pattern, span)
 			}
 			matching = s.lines.Next()
 		}
-		if isMatch || text.Pattern == nil && len(line.terms) > 0 {
-			r.choose(line)
+		if isMatch || text.Pattern == nil && len(r.line.terms) > 0 {
+			r.choose(r.line)
 		}
 		start = end + 1
 	}
@@ -91,18 +92,22 @@ type reader struct {
 	best     float64
 	choice   []Line
 	matching int
+
+	line  Line       // the present one
+	names definition // in it
 }
 
 // occurrence is a term at an offset.
 type occurrence struct{ term, at int }
 
-// add adds an occurrence in a line.
-func (r *reader) add(l *Line, term int, span pattern.Span, at where) {
+// add adds an occurrence in the line.
+func (r *reader) add(term int, span pattern.Span) {
+	l := &r.line
 	if !slices.Contains(l.terms, term) {
 		l.terms = append(l.terms, term)
 		l.value += r.values[term]
 	}
-	l.Definition = l.Definition || at != elsewhere
+	l.Definition = r.names.place(span.Start, span.End) != elsewhere || l.Definition
 	if len(l.Spans) < maxSpans {
 		l.Spans = append(l.Spans, span)
 	}

@@ -112,6 +112,12 @@ type definition struct {
 	start, stop int // of the name; there is none if stop is not above start
 }
 
+// reset begins with another text.
+func (d *definition) reset(content []byte) {
+	d.text.Content = content
+	d.end, d.start, d.stop = 0, 0, 0
+}
+
 // place tells where an occurrence stands. Occurrences are asked about from left to right.
 func (d *definition) place(start, end int) where {
 	if d.text.Name == nil {
