@@ -77,10 +77,10 @@ curl_tar() {
     download | tar xz -C "$1"
 }
 
-# curl_checkout FOLDER OPTIONS makes a clone without git.
+# curl_checkout FOLDER FORMAT FLAG OPTIONS makes a clone without git; FLAG is that of tar for the format.
 curl_checkout() {
     mkdir "$1"
-    curl -sS --fail "$URL/archive/repo/HEAD.tar.gz?profile=checkout${2-}" | tar xz -C "$1"
+    curl -sS --fail "$URL/archive/repo/HEAD.${2-tar}?profile=checkout${4-}" | tar x ${3-} -C "$1"
 }
 
 # curl_delta brings such a clone in step. Nothing is deleted where lines are pushed.
@@ -368,7 +368,7 @@ clones() {
     contestant "$own_git" 'exec git ls-remote "$URL/git/repo"'
 }
 
-clone_nginx='`git clone --depth 1`, HTTP (nginx)' own_curl='`curl` of a checkout \| `tar xz`'
+clone_nginx='`git clone --depth 1`, HTTP (nginx)' own_curl='`curl` of a checkout \| `tar x`'
 own_checkout='repomcp archive, tar.gz, checkout' own_blobless='repomcp archive, tar.gz, blobless checkout'
 init_add='`git init`, `git add`, `git status`, in a plain archive' after_add='`git status` alone, in the same'
 after_curl='`git status`, in a checkout'
@@ -380,8 +380,10 @@ checkouts() {
     contestant "$clone_nginx" 'exec git clone -q --depth 1 "$(cat "$DIR/url")/repo.git" "$DIR/$ROUND"' '' serve_nginx end_nginx
     contestant "$clone_local" 'clone_file "$DIR/$ROUND"'
     contestant "$get_checkout" 'exec "$BIN" get --checkout "$URL/mcp" repo -o "$DIR/$ROUND"'
-    contestant "$own_curl" 'curl_checkout "$DIR/$ROUND"'
-    contestant 'the same, blobless' 'curl_checkout "$DIR/$ROUND" "&objects=blobless&origin=https://git.example/a"'
+    contestant "$own_curl" 'curl_checkout "$DIR/$ROUND" tar'
+    contestant 'the same, tar.zst' 'curl_checkout "$DIR/$ROUND" tar.zst --zstd'
+    contestant 'the same, tar.gz' 'curl_checkout "$DIR/$ROUND" tar.gz -z'
+    contestant 'the same, tar.gz, blobless' 'curl_checkout "$DIR/$ROUND" tar.gz -z "&objects=blobless&origin=https://git.example/a"'
     comparison checkout 'sync c mirror' 'an archive with .git'
     contestant "$own_tar_gz" 'own_archive tar.gz'
     contestant "$own_checkout" 'own_archive tar.gz --profile checkout --origin https://git.example/a'
@@ -389,7 +391,7 @@ checkouts() {
     comparison checkout 'sync c mirror' 'the first git status'
     contestant "$init_add" 'added "$DIR/$ROUND" && exec git -C "$DIR/$ROUND" status --short' '' 'curl_tar "$DIR/$ROUND"'
     contestant "$after_add" 'exec git -C "$DIR/$ROUND" status --short' '' 'curl_tar "$DIR/$ROUND" && added "$DIR/$ROUND"'
-    contestant "$after_curl" 'exec git -C "$DIR/$ROUND" status --short' '' 'curl_checkout "$DIR/$ROUND"'
+    contestant "$after_curl" 'exec git -C "$DIR/$ROUND" status --short' '' 'curl_checkout "$DIR/$ROUND" tar'
     comparison checkout sync 'a changed file of a clone' 0 '' 'push_lines 1'
     contestant "$git_reset" 'quietly fetch -q --depth 1 && quietly reset -q --hard FETCH_HEAD' '' 'checkout_by clone'
     contestant "$sync_checkout" 'own_clone "$DIR/checkout"' '' 'checkout_by own_clone'

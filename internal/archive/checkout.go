@@ -16,7 +16,7 @@ import (
 )
 
 // CheckoutVersion identifies the bytes of .git in a checkout, as [EncoderVersion] those of a tar.
-const CheckoutVersion = "co1"
+const CheckoutVersion = "co2"
 
 // Refs finds the refs that revisions name.
 type Refs interface {
@@ -91,6 +91,7 @@ type clone struct {
 
 // baseClone is the checkout that a delta is for.
 type baseClone struct {
+	commit  git.ID
 	history checkout.History
 	mtime   uint32
 }
@@ -126,7 +127,7 @@ func (p *Plan) findHistory(ctx context.Context, base git.Treeish) (err error) {
 		if err != nil {
 			return err
 		}
-		p.clone.base = &baseClone{known, fileTime(base.Date)}
+		p.clone.base = &baseClone{base.Commit, known, fileTime(base.Date)}
 	}
 	p.clone.history, err = checkout.FindHistory(
 		ctx, p.source, p.clone.ref, p.options.depth(), known, p.options.Limits,
@@ -175,10 +176,19 @@ func (p *Plan) countObjects(ctx context.Context, entries int64) (int64, error) {
 	return count + int64(len(seen)), err
 }
 
+// isOfBase reports whether a delta leads to its base's own commit, so that neither objects nor the index change.
+func (p *Plan) isOfBase() bool { return p.clone.base != nil && p.clone.base.commit == p.head.Commit }
+
+// hasIndex reports whether the archive has an index. For that of a delta all folders and sizes of files are read; a
+// client that packs files itself brings its own up to date.
+func (p *Plan) hasIndex() bool {
+	return p.clone.base == nil || p.clone.files != checkout.ConvertedFiles && !p.isOfBase()
+}
+
 // seenInBase returns the objects of the checkout that a delta is for.
 func (p *Plan) seenInBase(ctx context.Context) (checkout.Seen, error) {
 	seen := make(checkout.Seen)
-	if p.clone.base == nil {
+	if p.clone.base == nil || p.isOfBase() {
 		return seen, nil
 	}
 	return seen, p.see(ctx, p.clone.base.history, seen)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,30 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
+
+// bringIndex gives a checkout the index of the head, as a client of objects=converted has to: here the one of the same
+// delta with all objects.
+func bringIndex(t *testing.T, checkout, repo *gittest.Repo, head string, options archive.Options) {
+	t.Helper()
+	options.Objects = archive.ObjectsAll
+	tr := tar.NewReader(bytes.NewReader(write(t, checkoutPlan(t, repo, head, options))))
+	for {
+		header, err := tr.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.Name == ".git/index" {
+			break
+		}
+	}
+	content, err := io.ReadAll(tr)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(checkout.Dir, ".git", "index"), content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // bring brings an extracted checkout from the base of a delta to its head, with the tar command.
 func bring(t *testing.T, checkout *gittest.Repo, delta []byte) {
@@ -98,6 +123,7 @@ func TestDeltasOfCheckoutsAreClones(t *testing.T) {
 		delta := write(t, p)
 		bring(t, checkout, delta)
 		if options.Objects == archive.ObjectsConverted {
+			bringIndex(t, checkout, repo, head, options)
 			packFiles(t, checkout)
 		}
 		compareDelta(t, what, checkout, clone(t, repo, "--depth=1"), base, isParent)
@@ -126,6 +152,29 @@ func compareDelta(t *testing.T, what string, checkout, cloned *gittest.Repo, bas
 		t.Errorf("%s: %q are cut, want %s", what, shallow, cut)
 	}
 	compareClone(t, what, checkout, exampleOf(t, cloned))
+}
+
+// A delta from its own commit has neither objects nor an index, and harms nothing.
+func TestDeltasOfNothing(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	head := repo.Commit("main", varied()...)
+	checkout := extract(t, write(t, checkoutPlan(t, repo, "main", archive.Options{})))
+	delta := write(t, checkoutPlan(t, repo, "main", archive.Options{Base: head}))
+	for tr := tar.NewReader(bytes.NewReader(delta)); ; {
+		header, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path.Ext(header.Name) == ".pack" || header.Name == ".git/index" {
+			t.Errorf("%s has %d bytes, want no such file", header.Name, header.Size)
+		}
+	}
+	bring(t, checkout, delta)
+	compareClone(t, "nothing", checkout, exampleOf(t, clone(t, repo, "--depth=1")))
 }
 
 // A delta has what changed, and files that did not change keep their time.
@@ -198,6 +247,9 @@ func TestPatchesOfCheckouts(t *testing.T) {
 		}
 		if has := ask(t, checkout, "cat-file", "-t", "HEAD:a") == "blob\n"; has != want {
 			t.Errorf("%s: the pack has the patched file: %t, want %t", objects, has, want)
+		}
+		if objects == archive.ObjectsConverted {
+			bringIndex(t, checkout, repo, "main", options)
 		}
 		packFiles(t, checkout)
 		if out := ask(t, checkout, "status", "--porcelain") + ask(t, checkout, "fsck", "--strict", "--no-dangling"); out != "" {

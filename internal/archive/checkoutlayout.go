@@ -23,7 +23,7 @@ type checkoutLayout struct {
 	plan      *Plan
 	encoder   *checkout.Encoder
 	pack      *checkout.Pack
-	index     *checkout.Index
+	index     *checkout.Index // nil: none
 	seen      checkout.Seen
 	store     func(bool) error // says whether the following bytes are compressed already
 }
@@ -40,12 +40,14 @@ func (p *Plan) writeCheckout(ctx context.Context, w io.Writer, store func(bool) 
 	}
 	c := &checkoutLayout{
 		tarLayout: tarLayout{tar.Format{MTime: uint64(p.clone.mtime)}}, plan: p, encoder: p.engine.packs,
-		pack: checkout.NewPack(p.engine.space), index: checkout.NewIndex(p.engine.space, p.head.Tree), seen: seen,
-		store: store,
+		pack: checkout.NewPack(p.engine.space), seen: seen, store: store,
 	}
 	from.walk = markingWalk{from.walk, c}
 	defer c.pack.Close()
-	defer c.index.Close()
+	if p.hasIndex() {
+		c.index = checkout.NewIndex(p.engine.space, p.head.Tree)
+		defer c.index.Close()
+	}
 	err = p.newPipeline(ctx, w, c, from).whole()
 	if errors.Is(err, spill.ErrFull) {
 		err = fmt.Errorf("%w: %w", git.ErrBusy, err)
@@ -166,7 +168,7 @@ func (c *checkoutLayout) packObject(r *run, e tree.Entry, kind checkout.Kind, co
 func (c *checkoutLayout) buffersLarge() bool { return false }
 
 func (c *checkoutLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error {
-	if c.plan.clone.base == nil {
+	if c.indexesFiles() {
 		if err := c.addToIndex(e, size, c.plan.clone.mtime); err != nil {
 			return err
 		}
@@ -206,7 +208,7 @@ func (c *checkoutLayout) packStream(l *pipeline, id git.ID, size int64, write fu
 
 // beforeWrite collects what a run has made.
 func (c *checkoutLayout) beforeWrite(r *run) error {
-	for ; r.packed.indexed < r.next && c.plan.clone.base == nil; r.packed.indexed++ {
+	for ; r.packed.indexed < r.next && c.indexesFiles(); r.packed.indexed++ {
 		at := r.packed.indexed
 		if err := c.addToIndex(r.Entry(at), r.packed.size(at), c.plan.clone.mtime); err != nil {
 			return err
@@ -219,6 +221,9 @@ func (c *checkoutLayout) beforeWrite(r *run) error {
 	r.packed.entries, r.packed.objects = r.packed.entries[:0], r.packed.objects[:0]
 	return nil
 }
+
+// indexesFiles reports whether the index has the files of the archive, as they come.
+func (c *checkoutLayout) indexesFiles() bool { return c.index != nil && c.plan.clone.base == nil }
 
 func (c *checkoutLayout) addToIndex(e tree.Entry, size int64, mtime uint32) error {
 	return c.index.Add(e.Path[len(c.plan.options.Prefix):], e.Mode, e.ID, size, mtime)
@@ -292,8 +297,7 @@ func (c packLayout) beforeWrite(r *run) error {
 
 func (packLayout) closing(*pipeline) error { return nil }
 
-// closing completes the pack, and writes .git. Its last member is the index, so that a truncated
-// archive never looks complete.
+// closing completes the pack, and writes .git.
 func (c *checkoutLayout) closing(l *pipeline) error {
 	p := c.plan
 	objects := checkout.NewWalk(l.ctx, p.source, p.clone.history, p.clone.files, c.seen, p.options.Limits)
@@ -302,7 +306,7 @@ func (c *checkoutLayout) closing(l *pipeline) error {
 		return err
 	}
 	c.seen = nil // so that there is memory for the indexes
-	if p.clone.base != nil {
+	if c.index != nil && p.clone.base != nil {
 		if err := c.indexAll(l.ctx); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ type Folder struct {
 	Remote Remote
 	Cut    []git.ID // see [History]
 	Pack   *Pack
-	Index  *Index
+	Index  *Index // nil: none
 }
 
 // Members writes the folder as members of a tar.
@@ -34,7 +34,8 @@ type Members struct {
 	err error // the first
 }
 
-// Write writes the members. The last one is the index: without it an archive never looks complete.
+// Write writes the members. The last one is the index, so that a truncated archive never looks complete. There is no
+// pack without objects in it.
 func (f *Folder) Write(m *Members) error {
 	config, err := configuration(f.Ref, f.Remote)
 	if err != nil {
@@ -48,7 +49,9 @@ func (f *Folder) Write(m *Members) error {
 	} {
 		m.folder(path)
 	}
-	f.writePack(m)
+	if len(f.Pack.objects) > 0 {
+		f.writePack(m)
+	}
 	m.file("packed-refs", f.Ref.packed(f.Remote.URL != ""))
 	if len(f.Cut) > 0 {
 		m.file("shallow", shallow(f.Cut))
@@ -61,7 +64,9 @@ func (f *Folder) Write(m *Members) error {
 		m.folder("refs/remotes/origin/")
 		m.file("refs/remotes/origin/HEAD", f.Ref.remoteHead())
 	}
-	m.stream("index", f.Index.Size(), f.Index.WriteTo)
+	if f.Index != nil {
+		m.stream("index", f.Index.Size(), f.Index.WriteTo)
+	}
 	return m.err
 }
 
