@@ -157,6 +157,7 @@ func (s *Searcher) search(ctx context.Context, request Request) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	w.heads = run.newHeads(w.names)
 	run.queue = s.scheduler.QueueOf(access.ClientOf(ctx))
 	defer run.close()
 	if err := run.run(w); err != nil {

@@ -66,6 +66,7 @@ type target struct {
 type walk struct {
 	search   *search
 	names    []string // remaining repositories
+	heads    *heads   // of these; nil if others are searched
 	single   bool     // one repository was requested: its errors are the caller's
 	from     position // start position; empty after the first repository
 	target   *target
@@ -166,11 +167,13 @@ func (t *target) close() {
 
 // open finds the commit to search. There is no snapshot yet if the commit of HEAD is known.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, git.ID, error) {
-	isHead := w.search.indexed != nil && w.search.request.Ref == "" && w.pinned(name, from).IsZero()
-	if isHead {
-		if head, ok := w.search.knownHead(name); ok {
-			return &target{name: name, commit: head.Commit, tree: head.Tree}, head.Tree, nil
-		}
+	head, ok, err := w.heads.of(name)
+	if err != nil {
+		return nil, git.ID{}, err
+	}
+	isHead := w.heads != nil && w.pinned(name, from).IsZero()
+	if isHead && ok {
+		return &target{name: name, commit: head.Commit, tree: head.Tree}, head.Tree, nil
 	}
 	snapshot, err := w.search.view.Snapshot(name)
 	if err != nil {
