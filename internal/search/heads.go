@@ -25,8 +25,8 @@ type heads struct {
 // headsPart are the heads of some repositories, as far as the index knows them.
 type headsPart struct {
 	names []string
-	left  int // to which the walk has not come
-	known map[string]index.Head
+	known []index.Head // zero: it is not known
+	next  int
 	done  chan struct{}
 }
 
@@ -41,38 +41,38 @@ func (s *search) newHeads(names []string) *heads {
 // run looks them up.
 func (p *headsPart) run(s *search) {
 	defer close(p.done)
-	for _, name := range p.names {
+	for i, name := range p.names {
 		if head, ok := s.knownHead(name); ok {
-			p.known[name] = head
+			p.known[i] = head
 		}
 	}
 }
 
-// of returns the head of the next repository, if the index knows it.
-func (h *heads) of(name string) (head index.Head, ok bool, err error) {
+// take returns the head of the next repository; it is zero if the index does not know it.
+func (h *heads) take() (head index.Head, err error) {
 	if h == nil {
-		return index.Head{}, false, nil
+		return index.Head{}, nil
 	}
 	for len(h.names) > 0 && len(h.parts) <= aheadParts*h.search.scheduler.Workers() {
 		if err := h.submit(); err != nil {
-			return index.Head{}, false, err
+			return index.Head{}, err
 		}
 	}
 	part := h.parts[0]
 	if err := h.search.wait(part.done); err != nil {
-		return index.Head{}, false, err
+		return index.Head{}, err
 	}
-	if part.left--; part.left == 0 {
+	head = part.known[part.next]
+	if part.next++; part.next == len(part.known) {
 		h.parts = h.parts[1:]
 	}
-	head, ok = part.known[name]
-	return head, ok, nil
+	return head, nil
 }
 
 // submit makes a task of the next repositories.
 func (h *heads) submit() error {
 	n := min(len(h.names), partHeads)
-	part := &headsPart{h.names[:n], n, make(map[string]index.Head, n), make(chan struct{})}
+	part := &headsPart{names: h.names[:n], known: make([]index.Head, n), done: make(chan struct{})}
 	h.names, h.parts = h.names[n:], append(h.parts, part)
 	if n <= fewHeads {
 		part.run(h.search)

@@ -58,6 +58,9 @@ func (w *walk) skips(s *step, known *index.Folder) bool {
 	return true
 }
 
+// answersAgain reports whether the index answers as fast as a cache of folders would, which takes as much memory.
+func (w *walk) answersAgain() bool { return w.search.indexed != nil && w.search.indexed.Counts() }
+
 // known returns what is below a folder, or nil.
 func (w *walk) known(tree git.ID) *index.Folder {
 	if w.search.indexed == nil {

@@ -262,7 +262,7 @@ const (
 func (s *search) run(w *walk) error {
 	size := firstWindow * s.scheduler.Workers()
 	for more := true; more || len(s.pending) > 0; size = min(size+1, maxWindow) {
-		for more && len(s.pending) < size && len(s.open) < maxOpen {
+		for more && len(s.pending) < size && len(s.open) < maxOpen && !s.isNextDone() {
 			b, err := s.fill(w, &more)
 			if err != nil {
 				return err
@@ -287,6 +287,20 @@ func (s *search) run(w *walk) error {
 	return nil
 }
 
+// isNextDone reports whether the next batch can be added. It is added before others are made, so that those take its
+// room: many batches have no file to read.
+func (s *search) isNextDone() bool {
+	if len(s.pending) == 0 {
+		return false
+	}
+	select {
+	case <-s.pending[0].done:
+		return true
+	default:
+		return false
+	}
+}
+
 // takeSteps returns room for the steps of a batch: large repositories and many small ones need much of it.
 func (s *search) takeSteps() []step {
 	last := len(s.steps) - 1
@@ -298,7 +312,7 @@ func (s *search) takeSteps() []step {
 	return room
 }
 
-// fill makes the next batch and hands it to the workers. A batch ends at the end of a repository,
+// fill makes the next batch and hands it to the workers. A batch ends at the end of a repository that was read,
 // because adding it closes the snapshot.
 func (s *search) fill(w *walk, more *bool) (*batch, error) {
 	b := &batch{search: s, done: make(chan struct{}), steps: s.takeSteps()}
@@ -311,7 +325,7 @@ func (s *search) fill(w *walk, more *bool) (*batch, error) {
 			*more = false
 			break
 		}
-		if next.kind == begin {
+		if next.kind == begin && next.target.snapshot != nil {
 			s.open = append(s.open, next.target)
 		}
 		if next.kind == file && (next.outcome == unknown || next.unsure) {
@@ -319,7 +333,7 @@ func (s *search) fill(w *walk, more *bool) (*batch, error) {
 		}
 		b.target = w.target
 		b.steps = append(b.steps, next)
-		if next.kind == end || next.kind == problem {
+		if next.kind == problem || next.kind == end && (next.target.snapshot != nil || len(b.todo) > 0) {
 			b.target = next.target
 			break
 		}

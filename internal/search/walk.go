@@ -167,12 +167,12 @@ func (t *target) close() {
 
 // open finds the commit to search. There is no snapshot yet if the commit of HEAD is known.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, git.ID, error) {
-	head, ok, err := w.heads.of(name)
+	head, err := w.heads.take()
 	if err != nil {
 		return nil, git.ID{}, err
 	}
 	isHead := w.heads != nil && w.pinned(name, from).IsZero()
-	if isHead && ok {
+	if isHead && head != (index.Head{}) {
 		return &target{name: name, commit: head.Commit, tree: head.Tree}, head.Tree, nil
 	}
 	snapshot, err := w.search.view.Snapshot(name)
@@ -206,6 +206,7 @@ func (s *search) openTarget(t *target) error {
 		return errors.Join(fmt.Errorf("repository %s: %w", t.name, err), snapshot.Close())
 	}
 	t.snapshot = snapshot
+	s.open = append(s.open, t)
 	return nil
 }
 
@@ -289,7 +290,7 @@ func (w *walk) file(s step, l *level) (step, bool, error) {
 
 // folder enters a folder, or skips one that is known to have no match.
 func (w *walk) folder(s step, resume []string) (step, error) {
-	s.remember = !s.resumed
+	s.remember = !s.resumed && !w.answersAgain()
 	above, known := &w.levels[len(w.levels)-1], w.known(s.id)
 	if s.remember {
 		if answer := w.search.trees.tree(w.search.treeKey(s.id, s.path)); answer != nil {

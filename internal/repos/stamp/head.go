@@ -1,7 +1,6 @@
 package stamp
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -12,7 +11,7 @@ type Head [4]file
 
 // file distinguishes a file from its predecessor, as [walk.entry] does.
 type file struct {
-	mode    fs.FileMode
+	mode    uint32
 	size    int64
 	changed int64
 	inode   uint64
@@ -21,12 +20,10 @@ type file struct {
 // OfHead computes the stamp of the repository in a folder. ref is the full name of the branch that HEAD leads to, or
 // HEAD. A file that cannot be examined is like a missing one.
 func OfHead(root *os.Root, dir, ref string) (h Head) {
-	for i, name := range [len(h)]string{"HEAD", "packed-refs", ref, "config"} {
-		// A path of the host is looked up several times as fast as one of the root. Only metadata is compared.
-		info, err := os.Lstat(filepath.Join(root.Name(), filepath.FromSlash(dir), filepath.FromSlash(name)))
-		if err == nil {
-			h[i] = file{info.Mode(), info.Size(), info.ModTime().UnixNano(), inode(info)}
-		}
+	// A path of the host is looked up several times as fast as one of the root. Only metadata is compared.
+	folder := filepath.Join(root.Name(), filepath.FromSlash(dir)) + string(filepath.Separator)
+	for i, name := range [len(h)]string{"HEAD", "packed-refs", filepath.FromSlash(ref), "config"} {
+		h[i] = examine(folder + name)
 	}
 	return h
 }

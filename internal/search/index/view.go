@@ -204,6 +204,9 @@ func (v *View) addWords(s *segment, q *rank.Query) error {
 	return nil
 }
 
+// Counts reports whether the words of most files are counted, so that these are not read.
+func (v *View) Counts() bool { return v.counts != nil }
+
 // File returns what the index knows of a file, and adds the file to the sum of its folder.
 func (v *View) File(id git.ID, path string, folder *Sum) (Verdict, rank.Tally) {
 	at, ok := v.state.numbering.find(id)

@@ -1,0 +1,19 @@
+//go:build !unix
+
+package stamp
+
+import (
+	"io/fs"
+	"os"
+)
+
+// inode is 0 on systems without a simple inode number.
+func inode(fs.FileInfo) uint64 { return 0 }
+
+// examine is zero for a file that cannot be examined.
+func examine(path string) (f file) {
+	if info, err := os.Lstat(path); err == nil {
+		f = file{uint32(info.Mode()), info.Size(), info.ModTime().UnixNano(), inode(info)}
+	}
+	return f
+}
