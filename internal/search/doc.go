@@ -18,14 +18,14 @@
 //     not depend on the cache, the index or the number of workers, and not on repositories that the visitor may not
 //     see.
 //   - A cursor names the commit in which it stopped: a push between two pages moves nothing. A
-//     repository that was not reached yet is searched at its commit at that time. A cursor gives no
+//     repository that was not reached yet is searched at its commit at that time, or shortly before. A cursor gives no
 //     access: its commit must still be served. The commits of a ranked search of several repositories are
 //     remembered within a bound; a searcher that has forgotten them, or another one, refuses the cursor after a push
 //     ([ErrChanged]), because ranks depend on all files.
 //   - A file in which the index finds no match is not read, nor is a folder without such a file walked.
 //   - A file is searched once for the same terms while the cache remembers it, in whatever commit,
-//     path or repository it is; an unchanged folder is not even walked. Exceptions are files with
-//     more matching lines than are kept (packedBytes), whose later lines are searched for on
+//     path or repository it is; an unchanged folder is not even walked. Exceptions are searches for words that the
+//     index counts, which take as long with the cache, files with more matching lines than are kept (packedBytes), whose later lines are searched for on
 //     demand, and copies of a file that are searched at the same moment.
 //   - Only contents that match their id count, so that a damaged repository cannot answer for
 //     another one. Damaged files are counted and named when they are read.
