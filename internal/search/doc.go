@@ -24,9 +24,10 @@
 //     ([ErrChanged]), because ranks depend on all files.
 //   - A file in which the index finds no match is not read, nor is a folder without such a file walked.
 //   - A file is searched once for the same terms while the cache remembers it, in whatever commit,
-//     path or repository it is; an unchanged folder is not even walked. Exceptions are searches for words that the
-//     index counts, which take as long with the cache, files with more matching lines than are kept (packedBytes), whose later lines are searched for on
-//     demand, and copies of a file that are searched at the same moment.
+//     path or repository it is; an unchanged folder is not even walked. Exceptions are searches for words
+//     that the index counts, which take as long with the cache, files with more matching lines than are
+//     kept (packedBytes), whose later lines are searched for on demand, and copies of a file that are
+//     searched at the same moment.
 //   - Only contents that match their id count, so that a damaged repository cannot answer for
 //     another one. Damaged files are counted and named when they are read.
 //   - Nothing runs after Search has returned.

@@ -19,7 +19,8 @@ func (c *compiled) forIndex() index.Query {
 	return q
 }
 
-// lookUp takes the outcome of a file from the index, unless its path deselects it, and adds it to the sum of its folder.
+// lookUp takes the outcome of a file from the index, unless its path deselects it, and adds it to the
+// sum of its folder.
 func (w *walk) lookUp(s *step, l *level) {
 	if w.search.indexed == nil || s.outcome != unknown && !l.gathers {
 		return
