@@ -98,12 +98,12 @@ func (c *shapes) keepGraph(dir string, s *shape, now [2]fs.FileInfo, graph *comm
 	c.count(dir, s)
 }
 
-// reach returns the cached reach of refs in a state, or nil.
-func (c *shapes) reach(dir, state string, graph *commitgraph.Graph) *reach {
+// reach returns the cached reach with a graph, or nil.
+func (c *shapes) reach(dir string, graph *commitgraph.Graph) *reach {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.known.Get(dir)
-	if !ok || known.reach == nil || known.reach.state != state || known.reach.graph != graph {
+	if !ok || known.reach == nil || known.reach.graph != graph {
 		return nil
 	}
 	return known.reach

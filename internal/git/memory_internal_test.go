@@ -67,7 +67,7 @@ func TestShapesTakeWhatTheyMay(t *testing.T) {
 			c.keepGraph(dir, c.get(dir), [2]fs.FileInfo{info}, graph, int64(len(layer)))
 		},
 		"commits": func(c *shapes, dir string, n int) {
-			r := newReach("state", nil, []ID{idOf(n * 1000)})
+			r := newReach(&Tips{state: "state"}, nil, []ID{idOf(n * 1000)})
 			c.keepReach(dir, r)
 			for i := range 1000 {
 				if err := r.step(func(ID) ([]ID, error) { return []ID{idOf(n*1000 + i + 1)}, nil }); err != nil {
@@ -105,7 +105,7 @@ func TestAWalkIsMadeOnce(t *testing.T) {
 		}
 		return []ID{idOf(reads)}, nil
 	}
-	r := newReach("state", nil, []ID{idOf(0)})
+	r := newReach(&Tips{state: "state"}, nil, []ID{idOf(0)})
 	for _, want := range []struct {
 		id    ID
 		found bool

@@ -49,14 +49,15 @@ type reach struct {
 	graph *commitgraph.Graph
 
 	mu        sync.Mutex
-	positions []uint64 // a bit for each commit of the graph
+	files     refsState // from which the tips were read, or read again
+	positions []uint64  // a bit for each commit of the graph
 	others    map[ID]struct{}
 	inside    []uint32 // whose parents have not been walked
 	outside   []ID
 }
 
-func newReach(state string, graph *commitgraph.Graph, tips []ID) *reach {
-	r := &reach{state: state, graph: graph, others: make(map[ID]struct{}, len(tips))}
+func newReach(of *Tips, graph *commitgraph.Graph, tips []ID) *reach {
+	r := &reach{state: of.state, files: of.files, graph: graph, others: make(map[ID]struct{}, len(tips))}
 	if graph != nil {
 		r.positions = make([]uint64, (graph.Len()+63)/64)
 	}
@@ -91,6 +92,19 @@ func (r *reach) has(id ID) bool {
 	}
 	_, known := r.others[id]
 	return known
+}
+
+// readFrom is the state of the files in which the refs are known to be the tips.
+func (r *reach) readFrom() refsState {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.files
+}
+
+func (r *reach) setReadFrom(state refsState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = state
 }
 
 // size is the approximate memory of the reach.
@@ -243,13 +257,18 @@ func (s *Snapshot) visible(ctx context.Context, wanted []ID) ([]ID, error) {
 
 // reach is the reach of the present refs. damage is the error of a ref that could not be read.
 func (s *Snapshot) reach() (r *reach, damage, err error) {
+	graph := s.CommitGraph()
+	known := s.repository.store.shapes.reach(s.repository.dir, graph)
+	if known != nil && s.refs.areStill(known.readFrom()) {
+		return known, nil, nil
+	}
 	now, raws, err := s.refs.tips()
 	if err != nil {
 		return nil, nil, err
 	}
-	graph := s.CommitGraph()
-	if r = s.repository.store.shapes.reach(s.repository.dir, now.state, graph); r != nil {
-		return r, nil, nil
+	if known != nil && known.state == now.state {
+		known.setReadFrom(now.files)
+		return known, nil, nil
 	}
 	refs, err := s.refsOf(now.Names, raws, s.ref)
 	if err != nil {
@@ -269,7 +288,7 @@ func (s *Snapshot) reach() (r *reach, damage, err error) {
 			damage = ref.Damage
 		}
 	}
-	r = newReach(now.state, graph, tips)
+	r = newReach(now, graph, tips)
 	if damage == nil && !s.isCut() { // or more may become reachable although no ref changes
 		r = s.repository.store.shapes.keepReach(s.repository.dir, r)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/repomcp/repomcp/internal/git/objects"
@@ -31,6 +32,8 @@ const (
 	maxLooseRefBytes = maxRefNameBytes + 64
 	// maxPackedRefsBytes bounds packed-refs: some three million refs.
 	maxPackedRefsBytes = 256 << 20
+
+	packedFile = "packed-refs"
 )
 
 // Ref is a reference and its target.
@@ -67,8 +70,10 @@ func cutPrefix(s, prefix string) string {
 type refFiles struct {
 	root *os.Root
 	dir  string
-	// hides reports whether a ref is hidden, by its full name.
+	// hides reports whether a ref is hidden, by its full name, and rules are the values of the
+	// configuration that it depends on.
 	hides func(name string) bool
+	rules []string
 }
 
 // rawRef is a ref as it is stored.
@@ -86,7 +91,7 @@ func (f refFiles) lookup(name string) (rawRef, bool, error) {
 		return ref, ok, err
 	}
 	wanted := func(line []byte) bool { return string(line) == name }
-	err = f.packed(wanted, func(_ string, r rawRef) bool {
+	_, err = f.packed(wanted, func(_ string, r rawRef) bool {
 		ref, ok = r, true
 		return false
 	})
@@ -112,7 +117,7 @@ func (f refFiles) first(names []string) (string, error) {
 		better[name] = i
 	}
 	wanted := func(name []byte) bool { _, ok := better[string(name)]; return ok }
-	err := f.packed(wanted, func(name string, _ rawRef) bool {
+	_, err := f.packed(wanted, func(name string, _ rawRef) bool {
 		best = min(best, better[name])
 		return true
 	})
@@ -145,23 +150,31 @@ func (f refFiles) follow(name string) (final string, ref rawRef, ok bool, err er
 
 // all returns all refs of the repository, including hidden ones, with their names in order.
 func (f refFiles) all() (names []string, refs map[string]rawRef, err error) {
-	refs = make(map[string]rawRef)
-	if err := f.walkLoose("refs", refs); err != nil {
+	refs, err = f.allLoose()
+	if err != nil {
 		return nil, nil, err
 	}
+	names, _, err = f.addPacked(refs)
+	return names, refs, err
+}
+
+func (f refFiles) allLoose() (map[string]rawRef, error) {
+	refs := make(map[string]rawRef)
+	return refs, f.walkLoose("refs", refs)
+}
+
+// addPacked adds the packed refs to the loose ones, and returns the names of all in order.
+func (f refFiles) addPacked(refs map[string]rawRef) (names []string, packed files.Seen, err error) {
 	names = slices.Collect(maps.Keys(refs))
-	err = f.packed(nil, func(name string, ref rawRef) bool {
+	packed, err = f.packed(nil, func(name string, ref rawRef) bool {
 		if _, ok := refs[name]; !ok {
 			refs[name] = ref
 			names = append(names, name) // mostly in order
 		}
 		return true
 	})
-	if err != nil {
-		return nil, nil, err
-	}
 	slices.Sort(names)
-	return names, refs, nil
+	return names, packed, err
 }
 
 func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {
@@ -255,24 +268,26 @@ func absent(err error) bool {
 }
 
 // packed calls yield for each wanted line of packed-refs until it returns false; nil
-// wants all. The format is that of git-pack-refs(1): "ID NAME" lines, each followed
-// by "^ID" when it is an annotated tag.
-func (f refFiles) packed(wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {
-	file, info, err := files.Open(f.root, path.Join(f.dir, "packed-refs"))
+// wants all. It returns the file that it has read. The format is that of git-pack-refs(1):
+// "ID NAME" lines, each followed by "^ID" when it is an annotated tag.
+func (f refFiles) packed(wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) (files.Seen, error) {
+	seen := files.Seen{At: time.Now()}
+	file, info, err := files.Open(f.root, path.Join(f.dir, packedFile))
 	if errors.Is(err, objects.ErrNotFound) {
-		return nil
+		return seen, nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading packed refs: %w", domainError(err))
+		return seen, fmt.Errorf("reading packed refs: %w", domainError(err))
 	}
 	defer func() { _ = file.Close() }() // it was only read
+	seen.Info = info
 	if info.Size() > maxPackedRefsBytes {
-		return fmt.Errorf("packed refs of %d bytes: %w", info.Size(), ErrUnsupported)
+		return seen, fmt.Errorf("packed refs of %d bytes: %w", info.Size(), ErrUnsupported)
 	}
 	if err := checkLastLine(file, info.Size()); err != nil {
-		return fmt.Errorf("reading packed refs: %w", err)
+		return seen, fmt.Errorf("reading packed refs: %w", err)
 	}
-	return scanPackedRefs(file, wanted, yield)
+	return seen, scanPackedRefs(file, wanted, yield)
 }
 
 var (

@@ -19,7 +19,8 @@ type Options struct {
 	ReachableOnly bool
 	// Hidden returns the rule by which refs are hidden, by their full names, or nil if all are
 	// shown. It gets a function that returns the values of keys, such as transfer.hiderefs, from
-	// the repository's configuration, in the order of the file.
+	// the repository's configuration, in the order of the file. The rule depends on these alone, and
+	// is the same for all that read the repository by one store.
 	Hidden func(configured func(keys ...string) []string) (hides func(name string) bool)
 	// Observer is told of events for the operator; it may be nil.
 	Observer Observer
@@ -109,13 +110,19 @@ func (r *Repository) refFiles() (refFiles, error) {
 }
 
 func (r *Repository) refFilesOf(database *objects.Database) refFiles {
-	hides := func(string) bool { return false }
-	if r.options.Hidden != nil {
-		if rule := r.options.Hidden(database.Configured); rule != nil {
-			hides = rule
-		}
+	f := refFiles{root: r.store.root, dir: r.dir, hides: func(string) bool { return false }}
+	if r.options.Hidden == nil {
+		return f
 	}
-	return refFiles{root: r.store.root, dir: r.dir, hides: hides}
+	rule := r.options.Hidden(func(keys ...string) []string {
+		values := database.Configured(keys...)
+		f.rules = append(f.rules, values...)
+		return values
+	})
+	if rule != nil {
+		f.hides = rule
+	}
+	return f
 }
 
 // contain turns a panic into damage, since the repository's bytes have caused it. Deferred by

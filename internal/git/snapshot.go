@@ -12,8 +12,8 @@ import (
 )
 
 // Snapshot is a repository held open for one request. Its objects stay readable if other programs
-// delete them; its refs are read at each call. It may be used by any number of goroutines. Close it
-// when done.
+// delete them; its refs are those of the moment of each call. It may be used by any number of
+// goroutines. Close it when done.
 type Snapshot struct {
 	repository *Repository
 	refs       refFiles

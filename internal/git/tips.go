@@ -5,7 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
 // Tips are the visible refs of a repository as they are stored at one moment. No object was read,
@@ -16,6 +21,7 @@ type Tips struct {
 	ids   map[string]ID
 	head  string
 	state string
+	files refsState
 }
 
 // Tips reads all visible refs. A repository that was removed is [ErrNotFound].
@@ -35,11 +41,19 @@ func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	names, raws, err := f.all()
+	raws, err := f.allLoose()
 	if err != nil {
 		return nil, nil, err
 	}
-	tips := &Tips{Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1)}
+	now := refsState{read: f.digest(head, raws)}
+	names, packed, err := f.addPacked(raws)
+	if err != nil {
+		return nil, nil, err
+	}
+	now.packed = packed
+	tips := &Tips{
+		Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1), files: now,
+	}
 	var state stateSum
 	if headOK {
 		raws["HEAD"] = head
@@ -76,6 +90,44 @@ func (s *stateSum) add(name, symbolic string, id ID) {
 func (s stateSum) String() string {
 	sum := sha256.Sum256(s)
 	return hex.EncodeToString(sum[:])
+}
+
+// refsState is what visible refs were read from. It takes a fraction of reading thousands of packed
+// refs to see that it is the same: packed-refs alone is not read again. git replaces that file, and
+// its programs look whether it was replaced in the same way.
+type refsState struct {
+	read   string // the digest of what is always read
+	packed files.Seen
+}
+
+// digest is of HEAD, the loose refs, and the rules by which refs are hidden.
+func (f refFiles) digest(head rawRef, loose map[string]rawRef) string {
+	var sum stateSum
+	for _, rule := range f.rules {
+		sum.add("", rule, ID{})
+	}
+	sum.add("HEAD", head.symbolic, head.id)
+	for _, name := range slices.Sorted(maps.Keys(loose)) {
+		sum.add(name, loose[name].symbolic, loose[name].id)
+	}
+	return sum.String()
+}
+
+// areStill reports whether the refs are those of a state. It may be false although they are.
+func (f refFiles) areStill(then refsState) bool {
+	head, _, err := f.loose("HEAD")
+	if err != nil {
+		return false
+	}
+	loose, err := f.allLoose()
+	if err != nil || f.digest(head, loose) != then.read {
+		return false
+	}
+	packed, err := f.root.Stat(path.Join(f.dir, packedFile))
+	if err != nil {
+		packed = nil
+	}
+	return (err == nil || absent(err)) && then.packed.IsStill(packed)
 }
 
 // followIn is [refFiles.follow] in refs that were read before.

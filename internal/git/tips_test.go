@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -83,23 +84,45 @@ func TestTipsAreThoseOfGit(t *testing.T) {
 	}
 }
 
-// BenchmarkTips reads a thousand packed refs, as each look at a commit by its id does.
+// BenchmarkTips reads a thousand packed refs, as each list does.
 func BenchmarkTips(b *testing.B) {
-	root := b.TempDir()
-	repo := gittest.At(b, filepath.Join(root, "repo.git"))
-	id := repo.Commit("main", gittest.Regular("a", "1"))
-	var packed strings.Builder
-	packed.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
-	for i := range 1000 {
-		fmt.Fprintf(&packed, "%s refs/tags/v%04d\n^%s\n", id, i, id)
-	}
-	if err := os.WriteFile(filepath.Join(repo.Dir, "packed-refs"), []byte(packed.String()), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	repository := open(b, root, git.StoreOptions{}).Repository("repo.git", git.Options{})
+	store, _ := packedRefs(b)
+	repository := store.Repository("repo.git", git.Options{})
 	for b.Loop() {
 		if tips, err := repository.Tips(); err != nil || len(tips.Names) != 1001 {
 			b.Fatal(tips, err)
 		}
 	}
+}
+
+// BenchmarkCommitByID asks whether one of a thousand packed refs leads to a commit.
+func BenchmarkCommitByID(b *testing.B) {
+	store, id := packedRefs(b)
+	for b.Loop() {
+		s, err := store.Repository("repo.git", reachable).Snapshot()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Resolve(b.Context(), id); err != nil {
+			b.Fatal(err)
+		}
+		_ = s.Close()
+	}
+}
+
+// packedRefs makes a repository with a commit, to which a thousand packed refs lead that are old.
+func packedRefs(b *testing.B) (store *git.Store, id string) {
+	root := b.TempDir()
+	repo := gittest.At(b, filepath.Join(root, "repo.git"))
+	id = repo.Commit("main", gittest.Regular("a", "1"))
+	var packed strings.Builder
+	packed.WriteString("# pack-refs with: peeled fully-peeled sorted \n")
+	for i := range 1000 {
+		fmt.Fprintf(&packed, "%s refs/tags/v%04d\n^%s\n", id, i, id)
+	}
+	file, old := filepath.Join(repo.Dir, "packed-refs"), time.Now().Add(-time.Hour)
+	if err := errors.Join(os.WriteFile(file, []byte(packed.String()), 0o600), os.Chtimes(file, old, old)); err != nil {
+		b.Fatal(err)
+	}
+	return open(b, root, git.StoreOptions{}), id
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git/objects/files"
 	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
@@ -33,7 +34,7 @@ type packSet struct {
 	opened time.Time        // when the packs were examined
 	// unindexed is the first pack without an index, relative to the root, or "".
 	unindexed string
-	state     directoryState // of the pack directory when it was read; guarded by directory.mu
+	state     files.Seen // of the pack directory when it was read; guarded by directory.mu
 
 	// Guarded by descriptors.mu.
 	users   int

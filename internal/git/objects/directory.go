@@ -25,21 +25,6 @@ type directory struct {
 	links alternates
 }
 
-// directoryState detects changes of a directory since it was read.
-type directoryState struct {
-	info fs.FileInfo // nil if there is no such directory
-	read time.Time
-}
-
-// timestampGrain is the coarsest resolution of a file system's times (FAT has two seconds). A
-// directory that was read within that time of its last change may have changed again invisibly: git
-// calls such entries racy.
-const timestampGrain = 2 * time.Second
-
-func (s directoryState) same(now fs.FileInfo) bool {
-	return files.Same(s.info, now) && (now == nil || s.read.Sub(now.ModTime()) > timestampGrain)
-}
-
 // damageRetry is how often damaged files are opened again although they did not change: a disk
 // error may be temporary.
 const damageRetry = time.Second
@@ -66,7 +51,7 @@ func (d *directory) acquire(again bool) (*packSet, error) {
 	if old != nil && !counts.pin(old) {
 		old = nil
 	}
-	if old != nil && old.state.same(state.info) && !old.damaged() {
+	if old != nil && old.state.IsStill(state.Info) && !old.damaged() {
 		return old, nil
 	}
 	set, err := d.read(old, again || old != nil && time.Since(old.opened) < damageRetry)
@@ -88,8 +73,8 @@ func (d *directory) packDir() string { return path.Join(d.path, "pack") }
 
 // look returns the state of the pack directory. The time is taken first, so that concurrent changes
 // count as changes.
-func (d *directory) look() (directoryState, error) {
-	state := directoryState{read: time.Now()}
+func (d *directory) look() (files.Seen, error) {
+	state := files.Seen{At: time.Now()}
 	info, err := d.store.root.Stat(d.packDir())
 	if err != nil {
 		if err = files.OpenError(d.packDir(), err); !errors.Is(err, ErrNotFound) {
@@ -97,7 +82,7 @@ func (d *directory) look() (directoryState, error) {
 		}
 		return state, nil
 	}
-	state.info = info
+	state.Info = info
 	return state, nil
 }
 
@@ -118,7 +103,7 @@ func (d *directory) read(old *packSet, verdictStands bool) (*packSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		set := &packSet{state: state, opened: state.read}
+		set := &packSet{state: state, opened: state.At}
 		opened, err := d.openAll(set, d.keep(old, verdictStands), names, attempt < readAttempts)
 		if err != nil {
 			d.store.descriptors.discard(opened, nil)

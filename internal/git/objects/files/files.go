@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/git/objects/object"
 )
@@ -74,6 +75,22 @@ func Names(root *os.Root, dir string, use func(name string)) error {
 			return object.Corrupt(dir, err)
 		}
 	}
+}
+
+// Seen is a file or a folder at the moment before it was read.
+type Seen struct {
+	Info fs.FileInfo // nil if there was none
+	At   time.Time
+}
+
+// timestampGrain is the coarsest resolution of a file system's times (FAT has two seconds). What was
+// read within that time of its last change may have changed again invisibly: git calls such entries
+// racy.
+const timestampGrain = 2 * time.Second
+
+// IsStill reports whether nothing has changed since. It may be false although nothing has.
+func (s Seen) IsStill(now fs.FileInfo) bool {
+	return Same(s.Info, now) && (now == nil || s.At.Sub(now.ModTime()) > timestampGrain)
 }
 
 // Same reports whether a file is unchanged, as far as its times tell. Nil is a missing file.
