@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -197,9 +198,12 @@ func (s *segment) find(key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	wanted := []byte(key)
 	for in.next() {
-		if string(in.key) == key {
+		if c := bytes.Compare(in.key, wanted); c == 0 {
 			return in.list, nil
+		} else if c > 0 { // keys are in order
+			return nil, nil
 		}
 	}
 	return nil, in.err()

@@ -153,11 +153,9 @@ func (q *Query) form(text string) string {
 // newBeginnings returns all beginnings with letters beyond ASCII, because folding may change their bytes.
 func newBeginnings() *beginnings {
 	b := new(beginnings)
-	for first := range 256 {
-		for second := range 256 {
-			if first >= utf8.RuneSelf || second >= utf8.RuneSelf {
-				b.add(byte(first), byte(second))
-			}
+	for i := range b { // each has those of one first byte and 64 second ones
+		if first, second := 64*i>>8, 64*i&0xff; first >= utf8.RuneSelf || second >= utf8.RuneSelf {
+			b[i] = math.MaxUint64
 		}
 	}
 	return b
