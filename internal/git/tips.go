@@ -4,12 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git/objects"
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
@@ -123,11 +126,21 @@ func (f refFiles) areStill(then refsState) bool {
 	if err != nil || f.digest(head, loose) != then.read {
 		return false
 	}
-	packed, err := f.root.Stat(path.Join(f.dir, packedFile))
-	if err != nil {
-		packed = nil
+	packed, err := f.lookAtPacked()
+	return err == nil && then.packed.IsStill(packed)
+}
+
+// lookAtPacked returns packed-refs as it is now, or nil if there is none. The file is opened, because
+// that has a network file system ask its server, as [os.Stat] may not for seconds.
+func (f refFiles) lookAtPacked() (fs.FileInfo, error) {
+	file, info, err := files.Open(f.root, path.Join(f.dir, packedFile))
+	if errors.Is(err, objects.ErrNotFound) {
+		return nil, nil
 	}
-	return (err == nil || absent(err)) && then.packed.IsStill(packed)
+	if err != nil {
+		return nil, err
+	}
+	return info, file.Close()
 }
 
 // followIn is [refFiles.follow] in refs that were read before.
