@@ -14,7 +14,8 @@ import (
 
 const (
 	schemeStdio = "stdio:"
-	// grace is how long a program may take to end after the end of its input. Then it is killed.
+	// grace is how long a program may take to end after the end of its input. Then it is killed. It is also how long
+	// the end of the input of a connection may take that cannot be written to.
 	grace = 5 * time.Second
 	// lastWords and lastLines bound the end of a program's standard error that a failure reports.
 	lastWords = 4 << 10

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
@@ -219,13 +220,23 @@ func (conn *connection) sendAll() {
 		conn.mu.Unlock()
 		for _, o := range waiting {
 			if err := conn.carrier.send(o); err != nil {
-				conn.fail(err)
+				conn.failAfterInput(err)
 				return
 			}
 			conn.mu.Lock()
 			conn.unsent -= len(o.text)
 			conn.mu.Unlock()
 		}
+	}
+}
+
+// failAfterInput ends a connection that takes nothing any more. What the server sent before it closed the
+// connection says more, and receiveAll comes to it.
+func (conn *connection) failAfterInput(reason error) {
+	select {
+	case <-conn.done:
+	case <-time.After(grace):
+		conn.fail(reason)
 	}
 }
 

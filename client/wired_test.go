@@ -216,6 +216,35 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
+// deafPipe is a server that says something, and takes nothing.
+type deafPipe struct {
+	asked chan struct{}
+	said  io.Reader
+}
+
+func (p *deafPipe) Write([]byte) (int, error) {
+	close(p.asked)
+	return 0, io.ErrClosedPipe
+}
+
+func (p *deafPipe) Read(b []byte) (int, error) {
+	<-p.asked
+	time.Sleep(10 * time.Millisecond) // the failure to write comes first
+	return p.said.Read(b)
+}
+
+func (p *deafPipe) Close() error { return nil }
+
+// A program may write its reason, and end, before it reads a request.
+func TestWordsOfAServerThatReadsNothingAreReported(t *testing.T) {
+	t.Parallel()
+	p := &deafPipe{asked: make(chan struct{}), said: strings.NewReader("usage: server ROOT\n")}
+	_, err := client.Connect(t.Context(), "stdio:", client.Options{Pipe: p, Retries: -1})
+	if err == nil || !strings.Contains(err.Error(), "usage: server") {
+		t.Errorf("the error is %v, want the words of the server in it", err)
+	}
+}
+
 // A program that ends says why, and is not started again.
 func TestProgramsThatEnd(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
