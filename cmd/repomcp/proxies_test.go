@@ -225,12 +225,24 @@ type outcome struct {
 // something before the client goes on.
 func (f *front) cut(p pull, meanwhile func(), flags ...string) outcome {
 	f.t.Helper()
-	for range 20 { // a proxy may have taken everything before the server is killed
+	// A proxy may have taken everything before the server is killed. On a busy machine Caddy sometimes breaks the
+	// download of a POST itself: a Go server closes the body of a request when the response begins, and Go's client
+	// may not have seen the end of the body by then.
+	for range 20 {
 		dir := f.t.TempDir()
 		o := outcome{output: filepath.Join(dir, "out")}
 		whole := f.sentWhole()
 		cmd, said := f.start(p, o.output, flags...)
-		gittest.Await(f.t, "the first bytes of "+p.route(), func() bool { return hasBytes(dir) })
+		ended := make(chan struct{})
+		go func() {
+			_ = cmd.Wait() // the code says it
+			close(ended)
+		}()
+		gittest.Await(f.t, "the first bytes of "+p.route(), func() bool { return hasBytes(dir) || isClosed(ended) })
+		if isClosed(ended) && !hasBytes(dir) {
+			f.t.Logf("%s ends with %d before it is cut: %s", p, cmd.ProcessState.ExitCode(), said)
+			continue
+		}
 		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			f.t.Fatal(err)
 		}
@@ -240,7 +252,7 @@ func (f *front) cut(p pull, meanwhile func(), flags ...string) outcome {
 		if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 			f.t.Fatal(err)
 		}
-		_ = cmd.Wait() // the code says it
+		<-ended
 		if f.server.ended {
 			f.server.start(f.t)
 		}
@@ -250,6 +262,15 @@ func (f *front) cut(p pull, meanwhile func(), flags ...string) outcome {
 	}
 	f.t.Fatalf("%s is never cut", p)
 	return outcome{}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // wholeLarge is logged of a download of at least 10 MB that the server has sent to its end.
