@@ -30,7 +30,7 @@ func (c *cursor) advance() error {
 			return nil
 		}
 		var err error
-		if c.entries, err = c.segment.read(&c.segment.blocks[c.next]); err != nil {
+		if c.entries, err = c.segment.read(&c.segment.blocks[c.next], c.entries.block); err != nil {
 			return err
 		}
 		c.next++

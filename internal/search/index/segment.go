@@ -1,12 +1,11 @@
 package index
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"sort"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/git"
 )
@@ -101,7 +100,7 @@ func openSegment(from io.ReaderAt, size int64) (*segment, []document, error) {
 		length > maxTable || int64(offset) < 0 || int64(offset)+int64(length)+int64(footerBytes) != size {
 		return nil, nil, errDamaged
 	}
-	table, err := readChecked(from, int64(offset), length, binary.BigEndian.Uint32(foot[12:]))
+	table, err := readChecked(nil, from, int64(offset), length, binary.BigEndian.Uint32(foot[12:]))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,8 +109,9 @@ func openSegment(from io.ReaderAt, size int64) (*segment, []document, error) {
 	return s, documents, err
 }
 
-func readChecked(from io.ReaderAt, offset int64, length, sum uint32) ([]byte, error) {
-	b := make([]byte, length)
+// readChecked reads into memory, or into other memory if there is not enough.
+func readChecked(into []byte, from io.ReaderAt, offset int64, length, sum uint32) ([]byte, error) {
+	b := slices.Grow(into[:0], int(length))[:length]
 	if _, err := from.ReadAt(b, offset); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -161,17 +161,18 @@ func (s *segment) parseTable(table []byte, end int64) ([]document, error) {
 	return documents, r.err()
 }
 
-// read returns the entries of a block.
-func (s *segment) read(b *block) (entries, error) {
-	content, err := readChecked(s.from, b.offset, b.length, b.sum)
-	return entries{reader: reader{rest: content}}, err
+// read returns the entries of a block, which it reads into memory: see [readChecked].
+func (s *segment) read(b *block, into []byte) (entries, error) {
+	content, err := readChecked(into, s.from, b.offset, b.length, b.sum)
+	return entries{reader: reader{rest: content}, block: content}, err
 }
 
 // entries are those of a block.
 type entries struct {
 	reader
-	key  []byte
-	list []byte
+	block []byte
+	key   []byte
+	list  []byte
 }
 
 func (e *entries) next() bool {
@@ -186,45 +187,6 @@ func (e *entries) next() bool {
 	}
 	e.key = append(e.key[:shared], rest...)
 	return true
-}
-
-// find returns the list of a key, or nil.
-func (s *segment) find(key string) ([]byte, error) {
-	at := sort.Search(len(s.blocks), func(i int) bool { return s.blocks[i].first > key }) - 1
-	if at < 0 {
-		return nil, nil
-	}
-	in, err := s.read(&s.blocks[at])
-	if err != nil {
-		return nil, err
-	}
-	wanted := []byte(key)
-	for in.next() {
-		if c := bytes.Compare(in.key, wanted); c == 0 {
-			return in.list, nil
-		} else if c > 0 { // keys are in order
-			return nil, nil
-		}
-	}
-	return nil, in.err()
-}
-
-// docs returns the documents of a key in ascending order.
-func (s *segment) docs(key string) ([]uint32, error) {
-	list, err := s.find(key)
-	if err != nil || list == nil {
-		return nil, err
-	}
-	return decodeDocs(nil, list, s.count)
-}
-
-// occurrences returns those of a word, by documents in ascending order.
-func (s *segment) occurrences(form string) ([]occurrence, error) {
-	list, err := s.find(keyWord + form)
-	if err != nil {
-		return nil, err
-	}
-	return decodeOccurrences(nil, list, s.count)
 }
 
 func gramKey(gram uint32) string {

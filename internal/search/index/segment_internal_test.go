@@ -60,13 +60,14 @@ func (m made) open(t testing.TB) (*segment, []document) {
 // asked is what a segment is asked in tests: the documents that may match some expressions, and the
 // occurrences of some words.
 func asked(s *segment) (answers []string, err error) {
+	l := lookup{segment: s}
 	for _, text := range []string{"needle", "parse", "hay[a-z]*x", "(?i)kelvin", "日本", "absent"} {
 		p, err := pattern.Compile([]pattern.Term{{Text: text, Regexp: true}}, pattern.Smart)
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range NeedOf(p) {
-			docs, err := s.having(a)
+			docs, err := l.having(a)
 			if err != nil {
 				return nil, err
 			}
@@ -74,7 +75,7 @@ func asked(s *segment) (answers []string, err error) {
 		}
 	}
 	for _, form := range []string{"needl", "pars", "x", "absent"} {
-		found, err := s.occurrences(form)
+		found, err := l.occurrences(form)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +99,7 @@ func TestSegmentsHaveTheirDocuments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			docs, err := s.having(NeedOf(p)[0])
+			docs, err := (&lookup{segment: s}).having(NeedOf(p)[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +157,7 @@ func countsOf(t testing.TB, s *segment, doc uint32) map[string][]rank.Count {
 	t.Helper()
 	all := make(map[string][]rank.Count)
 	for i := range s.blocks {
-		in, err := s.read(&s.blocks[i])
+		in, err := s.read(&s.blocks[i], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

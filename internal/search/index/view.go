@@ -76,13 +76,15 @@ func (v *View) collect(q Query) *damage {
 			v.counts = newCounts(len(v.state.known), len(forms))
 		}
 	}
+	var l lookup
 	for _, s := range v.state.segments {
+		l.segment = s
 		var err error
 		switch {
 		case words:
-			err = v.addWords(s, q.Words)
+			err = v.addWords(&l, q.Words)
 		case !v.Scans:
-			err = v.addMatches(s, q.Need)
+			err = v.addMatches(&l, q.Need)
 		default:
 			v.searched.AddMany(s.numbers)
 		}
@@ -94,18 +96,18 @@ func (v *View) collect(q Query) *damage {
 }
 
 // addMatches adds the documents of a segment that have what is needed.
-func (v *View) addMatches(s *segment, need Need) error {
+func (v *View) addMatches(l *lookup, need Need) error {
 	var found []uint32
 	for i, a := range need {
-		some, err := s.having(a)
+		some, err := l.having(a)
 		if err != nil {
 			return err
 		}
 		if found = intersect(found, some); i == 0 {
-			found = some
+			found = slices.Clone(some)
 		}
 	}
-	v.add(s, found)
+	v.add(l.segment, found)
 	return nil
 }
 
@@ -117,66 +119,10 @@ func (v *View) add(s *segment, docs []uint32) {
 	v.searched.AddMany(numbers)
 }
 
-// having returns the documents that have one of some strings, as far as trigrams tell.
-func (s *segment) having(a alternatives) (docs []uint32, err error) {
-	if a.beyond {
-		if docs, err = s.docs(keyBeyond); err != nil {
-			return nil, err
-		}
-	}
-	for _, word := range a.words {
-		some, err := s.havingAll(word)
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, some...)
-	}
-	if len(a.words) > 1 || a.beyond {
-		slices.Sort(docs)
-		docs = slices.Compact(docs)
-	}
-	return docs, nil
-}
-
-// fewDocs are read faster than further lists.
-const fewDocs = 3
-
-func (s *segment) havingAll(word []uint32) (docs []uint32, err error) {
-	for i, gram := range word {
-		some, err := s.docs(gramKey(gram))
-		if err != nil {
-			return nil, err
-		}
-		if docs = intersect(docs, some); i == 0 {
-			docs = some
-		}
-		if len(docs) <= fewDocs {
-			break
-		}
-	}
-	return docs, nil
-}
-
-// intersect returns what is in both of two ascending lists, in the memory of the first.
-func intersect(a, b []uint32) []uint32 {
-	both := a[:0]
-	for _, d := range a {
-		for len(b) > 0 && b[0] < d {
-			b = b[1:]
-		}
-		if len(b) == 0 {
-			break
-		}
-		if b[0] == d {
-			both = append(both, d)
-		}
-	}
-	return both
-}
-
 // addWords adds the documents of a segment that have a word.
-func (v *View) addWords(s *segment, q *rank.Query) error {
-	wordless, err := s.docs(keyWordless)
+func (v *View) addWords(l *lookup, q *rank.Query) error {
+	s := l.segment
+	wordless, err := l.docs(keyWordless)
 	if err != nil {
 		return err
 	}
@@ -188,7 +134,7 @@ func (v *View) addWords(s *segment, q *rank.Query) error {
 	forms, _ := q.Forms()
 	var docs []uint32
 	for term, form := range forms {
-		found, err := s.occurrences(form)
+		found, err := l.occurrences(form)
 		if err != nil {
 			return err
 		}
