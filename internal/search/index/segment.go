@@ -32,8 +32,9 @@ const (
 	keyWord     = "w"
 	keyWordless = "x"
 
-	// blockBytes is the size from which a block is written. A look-up reads one block.
-	blockBytes = 16 << 10
+	// blockBytes is the size from which a block is written. A look-up goes through one block; an open segment has a
+	// hundredth of its size in memory, the first keys of all blocks.
+	blockBytes = 4 << 10
 	// maxTable bounds the table: that of some millions of documents.
 	maxTable = 256 << 20
 )
