@@ -26,6 +26,9 @@ type analyzer struct {
 	content []byte
 	grams   gramSet
 	words   *rank.Indexer
+	// What is found in a text is collected here, so that its analysis has no room to spare.
+	foundGrams []uint32
+	foundWords []wordCount
 }
 
 func newAnalyzer() *analyzer { return &analyzer{words: rank.NewIndexer()} }
@@ -60,23 +63,26 @@ func (a *analyzer) analyze(d document, namer *definitions.Namer, content []byte)
 		beyond:   bytes.Contains(content, []byte(pattern.Kelvin)) || bytes.Contains(content, []byte(pattern.LongS)),
 	}
 	a.grams.add(content)
+	a.foundGrams = a.foundGrams[:0]
 	for i, set := range a.grams {
 		for ; set != 0; set &= set - 1 {
-			result.grams = append(result.grams, uint32(64*i+bits.TrailingZeros64(set)))
+			a.foundGrams = append(a.foundGrams, uint32(64*i+bits.TrailingZeros64(set)))
 		}
 	}
 	clear(a.grams[:])
+	result.grams = slices.Clone(a.foundGrams)
 	named := rank.Text{Content: content}
 	if namer != nil {
 		named.Name = namer.Name
 	}
+	a.foundWords = a.foundWords[:0]
 	a.words.Count(named, func(form string, c rank.Count) {
-		if result.wordless = result.wordless || len(result.words) == maxWords; !result.wordless {
-			result.words = append(result.words, wordCount{form, c})
+		if len(a.foundWords) <= maxWords {
+			a.foundWords = append(a.foundWords, wordCount{form, c})
 		}
 	})
-	if result.wordless {
-		result.words = nil
+	if result.wordless = len(a.foundWords) > maxWords; !result.wordless {
+		result.words = slices.Clone(a.foundWords)
 	}
 	return result
 }
