@@ -89,13 +89,14 @@ const fewDocs = 3
 
 // havingAll returns the documents that have all trigrams of a string.
 func (l *lookup) havingAll(word []uint32) ([]uint32, error) {
+	l.both = l.both[:0]
 	for i, gram := range word {
 		some, err := l.docs(gramKey(gram))
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
-			l.both = append(l.both[:0], some...)
+			l.both = append(l.both, some...)
 		} else {
 			l.both = intersect(l.both, some)
 		}
