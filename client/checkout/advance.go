@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/client"
@@ -206,7 +208,7 @@ func (a *advance) apply(ctx context.Context) error {
 	if err != nil || a.result.KeptCount > 0 {
 		return errors.Join(a.stayBehind(ReasonEdited, err), locked.Cancel())
 	}
-	stats, err := a.writtenStats(func(path string) bool { return a.wanted[path] })
+	stats, err := a.writtenStats(slices.Values(slices.Sorted(maps.Keys(a.wanted))))
 	if err != nil {
 		return errors.Join(err, locked.Cancel())
 	}

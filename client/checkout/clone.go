@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 
@@ -188,7 +189,7 @@ func (f *folder) makeClone(ctx context.Context, c *client.Client) (_ Result, err
 	if err := r.bring(ctx, d); err != nil {
 		return r.result, err
 	}
-	stats, err := f.writtenStats(func(path string) bool { return r.clone.index.Find(path) != nil })
+	stats, err := f.writtenStats(r.clone.index.Paths())
 	if err == nil {
 		r.clone.index.SetStats(stats)
 		err = r.clone.place(f.options.Dir)
@@ -203,21 +204,31 @@ func (f *folder) makeClone(ctx context.Context, c *client.Client) (_ Result, err
 	return r.result, err
 }
 
-// writtenStats returns the Stat of each file that runs wrote, and that is as they wrote it.
-func (f *folder) writtenStats(wanted func(path string) bool) (map[string]dotgit.Stat, error) {
-	stats, d := make(map[string]dotgit.Stat), newDisk(f.options.Dir)
-	return stats, f.each(func(w record) error {
-		if w.flag != brought || !wanted(w.path) {
-			return nil
+// writtenStats returns the Stat of each file, of paths in order, that runs wrote, and that is as they wrote it.
+func (f *folder) writtenStats(paths iter.Seq[string]) (map[string]dotgit.Stat, error) {
+	s, err := f.readState()
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	stats, d, written := make(map[string]dotgit.Stat), newDisk(f.options.Dir), cursor{scanner: s.scanner}
+	for path := range paths {
+		w, err := written.seek(path)
+		if err != nil {
+			return nil, err
+		}
+		if w == nil || w.flag != brought {
+			continue
 		}
 		there, err := d.look(w.path)
-		if err == nil && there.info != nil && kindOfFile(there.info) == w.kind && w.kind != directory {
-			if w.kind == link || w.hasTimes(there.info) {
-				stats[w.path] = dotgit.StatOf(there.info)
-			}
+		if err != nil {
+			return nil, err
 		}
-		return err
-	})
+		if there.info != nil && kindOfFile(there.info) == w.kind && (w.kind == link || w.hasTimes(there.info)) {
+			stats[w.path] = dotgit.StatOf(there.info)
+		}
+	}
+	return stats, nil
 }
 
 // unpackOver makes a clone of a folder with files: it packs what comes, and then writes it as

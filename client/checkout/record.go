@@ -197,24 +197,48 @@ func (s scanner) next() (record, error) {
 	return parseRecord(text)
 }
 
+// nextFrom returns the next record whose path is not before another one. Those that it passes over are not parsed.
+func (s scanner) nextFrom(path string) (record, error) {
+	for {
+		text, err := s.text()
+		if err != nil {
+			return record{}, err
+		}
+		if at, ok := pathIn(text); !ok || string(at) >= path {
+			return parseRecord(text)
+		}
+	}
+}
+
+// pathIn returns the path of a record; ok is false if it has none.
+func pathIn(text []byte) (path []byte, ok bool) {
+	for range 4 { // flags, id, size and times
+		if _, text, ok = bytes.Cut(text, []byte{' '}); !ok {
+			return nil, false
+		}
+	}
+	return text, true
+}
+
 type none struct{}
 
 func (none) next() (record, error) { return record{}, io.EOF }
 
 // merge calls each with both records of each path, in the order of the paths; nil for a missing
-// record.
+// record. A record is valid until each returns.
 func merge(old, changes records, each func(old, change *record) error) error {
 	o, oldErr := old.next()
 	c, changeErr := changes.next()
+	var pair [2]record // a state has many: none is allocated
 	for oldErr == nil || changeErr == nil {
 		var was, change *record
 		order := strings.Compare(o.path, c.path)
 		if oldErr == nil && (changeErr != nil || order <= 0) {
-			was = new(o)
+			was, pair[0] = &pair[0], o
 			o, oldErr = old.next()
 		}
 		if changeErr == nil && (was == nil || order == 0) {
-			change = new(c)
+			change, pair[1] = &pair[1], c
 			c, changeErr = changes.next()
 		}
 		if err := each(was, change); err != nil {

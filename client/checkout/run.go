@@ -195,7 +195,7 @@ func (f *folder) newRun(base string, some []string) (*run, error) {
 // readBefore begins to read the state before the run.
 func (r *run) readBefore() (err error) {
 	r.before, err = r.readState()
-	r.old = cursor{records: r.before}
+	r.old = cursor{scanner: r.before.scanner}
 	return err
 }
 
@@ -424,17 +424,17 @@ func (r *run) finish() error {
 	return r.replaceState(r.headerOf(r.result.Commit), newSorted(r.journal.file), takeChange)
 }
 
-// cursor finds records in the order of their paths.
+// cursor finds records of a state in the order of their paths.
 type cursor struct {
-	records
+	scanner
 	at  record // the last one read
 	err error  // why there is no other
 }
 
 // seek returns the record of a path, or nil, and skips earlier paths.
 func (c *cursor) seek(path string) (*record, error) {
-	for c.err == nil && c.at.path < path {
-		c.at, c.err = c.next()
+	if c.err == nil && c.at.path < path {
+		c.at, c.err = c.nextFrom(path)
 	}
 	switch {
 	case c.err == nil && c.at.path == path:

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/repomcp/repomcp/client/unpack"
@@ -168,7 +169,7 @@ func (f *folder) close() error {
 func (f *folder) path(name string) string { return filepath.Join(f.state, name) }
 
 type state struct {
-	records
+	scanner
 	header header
 	file   *os.File // nil if there is none
 }
@@ -183,7 +184,7 @@ func (s state) close() {
 func (f *folder) readState() (s state, err error) {
 	s.file, err = os.Open(f.path(stateName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return state{records: none{}}, nil
+		return state{scanner: newScanner(strings.NewReader(""))}, nil
 	}
 	if err != nil {
 		return s, err
@@ -197,20 +198,19 @@ func (f *folder) readState() (s state, err error) {
 		s.close()
 		return s, ErrState
 	}
-	s.records = in
+	s.scanner = in
 	return s, nil
 }
 
-// find looks a path up by reading all records. It is for rare cases.
+// find looks a path up by reading all records before it. It is for rare cases.
 func (f *folder) find(path string) (*record, error) {
-	var found *record
-	err := f.each(func(r record) error {
-		if r.path == path {
-			found = &r
-		}
-		return nil
-	})
-	return found, err
+	s, err := f.readState()
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	c := cursor{scanner: s.scanner}
+	return c.seek(path)
 }
 
 func (f *folder) each(do func(record) error) error {

@@ -16,7 +16,7 @@ import (
 )
 
 // CheckoutVersion identifies the bytes of .git in a checkout, as [EncoderVersion] those of a tar.
-const CheckoutVersion = "co2"
+const CheckoutVersion = "co3"
 
 // Refs finds the refs that revisions name.
 type Refs interface {
@@ -91,9 +91,8 @@ type clone struct {
 
 // baseClone is the checkout that a delta is for.
 type baseClone struct {
-	commit  git.ID
-	history checkout.History
-	mtime   uint32
+	commit git.ID
+	mtime  uint32
 }
 
 // planClone checks that there is a checkout of the commit.
@@ -127,7 +126,7 @@ func (p *Plan) findHistory(ctx context.Context, base git.Treeish) (err error) {
 		if err != nil {
 			return err
 		}
-		p.clone.base = &baseClone{base.Commit, known, fileTime(base.Date)}
+		p.clone.base = &baseClone{base.Commit, fileTime(base.Date)}
 	}
 	p.clone.history, err = checkout.FindHistory(
 		ctx, p.source, p.clone.ref, p.options.depth(), known, p.options.Limits,
@@ -169,11 +168,17 @@ func (p *Plan) countObjects(ctx context.Context, entries int64) (int64, error) {
 	if len(h.Commits) == 1 && p.clone.base == nil {
 		return count, nil
 	}
-	seen, err := p.seenInBase(ctx)
-	if err == nil {
-		err = p.see(ctx, h, seen)
+	seen := p.seenInBase()
+	var b tree.Batch
+	w := checkout.NewWalk(ctx, p.source, h, p.clone.files, seen, p.options.Limits)
+	for more := true; more; {
+		b.Reset(p.source, runEntries)
+		var err error
+		if more, err = w.Fill(&b); err != nil {
+			return 0, err
+		}
 	}
-	return count + int64(len(seen)), err
+	return count + int64(len(seen)), nil
 }
 
 // isOfBase reports whether a delta leads to its base's own commit, so that neither objects nor the index change.
@@ -185,27 +190,14 @@ func (p *Plan) hasIndex() bool {
 	return p.clone.base == nil || p.clone.files != checkout.ConvertedFiles && !p.isOfBase()
 }
 
-// seenInBase returns the objects of the checkout that a delta is for.
-func (p *Plan) seenInBase(ctx context.Context) (checkout.Seen, error) {
+// seenInBase returns the files that the checkout has that a delta is for, as far as their paths change: a file that
+// was moved is not packed again.
+func (p *Plan) seenInBase() checkout.Seen {
 	seen := make(checkout.Seen)
-	if p.clone.base == nil || p.isOfBase() {
-		return seen, nil
+	if p.changes != nil {
+		seen.Add(p.changes.Replaced()...)
 	}
-	return seen, p.see(ctx, p.clone.base.history, seen)
-}
-
-// see adds the folders and files of a history.
-func (p *Plan) see(ctx context.Context, h checkout.History, seen checkout.Seen) error {
-	var b tree.Batch
-	w := checkout.NewWalk(ctx, p.source, h, p.clone.files, seen, p.options.Limits)
-	for more := true; more; {
-		b.Reset(p.source, runEntries)
-		var err error
-		if more, err = w.Fill(&b); err != nil {
-			return err
-		}
-	}
-	return nil
+	return seen
 }
 
 // checkoutMemory is what a checkout takes besides its objects and an archive of its files: the

@@ -467,14 +467,14 @@ func TestBytesOfCheckoutsAreAPromise(t *testing.T) {
 		options  archive.Options
 		want     string
 	}{
-		{"main", archive.Options{}, "co2 b4083b87949aac5899ce1c3092a52554b4eb6657dd8e2a483420886c6bfd73a5"},
+		{"main", archive.Options{}, "co3 b4083b87949aac5899ce1c3092a52554b4eb6657dd8e2a483420886c6bfd73a5"},
 		{
 			"v1.0", archive.Options{Format: archive.TarGz, Depth: "2", Objects: archive.ObjectsBlobless},
-			"co2 a30b8659861237feeebc6636841bb76278db97da864f2c7a2d1a2b0fad660af0",
+			"co3 a30b8659861237feeebc6636841bb76278db97da864f2c7a2d1a2b0fad660af0",
 		},
 		{
 			"main", archive.Options{Format: archive.TarZst, Objects: archive.ObjectsConverted, Base: base},
-			"co2 f44d341b91c0a5816dffcf1feadc6e5d995699d2aab9cb615852ccdab007da36",
+			"co3 f44d341b91c0a5816dffcf1feadc6e5d995699d2aab9cb615852ccdab007da36",
 		},
 	} {
 		sum := sha256.Sum256(write(t, checkoutPlan(t, repo, c.revision, c.options)))

@@ -34,13 +34,9 @@ func (p *Plan) writeCheckout(ctx context.Context, w io.Writer, store func(bool) 
 	if err != nil {
 		return err
 	}
-	seen, err := p.seenInBase(ctx)
-	if err != nil {
-		return err
-	}
 	c := &checkoutLayout{
 		tarLayout: tarLayout{tar.Format{MTime: uint64(p.clone.mtime)}}, plan: p, encoder: p.engine.packs,
-		pack: checkout.NewPack(p.engine.space), seen: seen, store: store,
+		pack: checkout.NewPack(p.engine.space), seen: p.seenInBase(), store: store,
 	}
 	from.walk = markingWalk{from.walk, c}
 	defer c.pack.Close()

@@ -137,10 +137,10 @@ func (p *Plan) examined(ctx context.Context) (*examination, error) {
 	return p.engine.examinations.GetOrPut(tag, found, found.cost()), nil
 }
 
-// examine refuses impossible archives. It surveys the tree, and walks the entries if the survey
-// found something that depends on single files.
+// examine refuses impossible archives. It walks the entries if the survey found something that depends on single
+// files.
 func (p *Plan) examine(ctx context.Context) (*examination, error) {
-	found, count, err := p.selection.Survey(ctx)
+	found, count, err := p.survey(ctx)
 	if p.options.Format == Manifest {
 		found.Substitutes = false // it contains no contents
 	}
@@ -164,6 +164,16 @@ func (p *Plan) examine(ctx context.Context) (*examination, error) {
 		}
 		return err
 	})
+}
+
+// survey surveys the tree. The few entries of a delta are walked without it, unless there is an index of all.
+func (p *Plan) survey(ctx context.Context) (tree.Found, int64, error) {
+	if p.changes == nil || p.clone != nil && p.hasIndex() {
+		return p.selection.Survey(ctx)
+	}
+	everything := tree.Found{UnknownEncodings: true, LongLinks: true}
+	everything.Substitutes = p.selection.Attributes == tree.ForArchive
+	return everything, int64(p.changes.Len()), nil
 }
 
 // tag hashes everything that determines the bytes.

@@ -2,6 +2,7 @@ package dotgit
 
 import (
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,17 @@ func (x *Index) Find(path string) *Entry {
 		return nil
 	}
 	return &x.Entries[at]
+}
+
+// Paths yields the paths of all entries, in order.
+func (x *Index) Paths() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range x.Entries {
+			if !yield(x.Entries[i].Path) {
+				return
+			}
+		}
+	}
 }
 
 // SetStats gives entries their Stat; others keep theirs.

@@ -14,6 +14,7 @@ type History struct {
 	Tags    []git.ID // annotated tags, from that of the ref to the one of the commit
 	Commits []Link   // the commit of the ref first
 	Cut     []git.ID // commits whose parents are left out
+	Base    git.ID   // the root folder of what the client has; or zero
 }
 
 // Link is a commit with its root folder.
@@ -33,7 +34,7 @@ func (h History) knows() map[git.ID]bool {
 // the end of a shallow mirror are cut as well.
 //
 // What is known is left out, but for the list of cut commits. A commit at the end is not cut if all
-// its parents are known.
+// its parents are known. The first known commit is the base.
 func FindHistory(
 	ctx context.Context, source tree.Source, ref Ref, depth int, known History, limits tree.Limits,
 ) (History, error) {
@@ -46,6 +47,9 @@ func FindHistory(
 		return History{}, err
 	}
 	h.Cut = slices.Clone(known.Cut)
+	if len(known.Commits) > 0 {
+		h.Base = known.Commits[0].Tree
+	}
 	there := known.knows()
 	isNew := func(id git.ID) bool { return !there[id] }
 	var level []git.ID

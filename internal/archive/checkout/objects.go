@@ -17,8 +17,15 @@ const (
 	ConvertedFiles       // those that may differ from the file in the working tree
 )
 
-// Seen are the objects that a pack has, or that are in the working tree.
+// Seen are the objects that a pack has, or that the client has.
 type Seen map[git.ID]struct{}
+
+// Add marks objects as seen.
+func (s Seen) Add(ids ...git.ID) {
+	for _, id := range ids {
+		s[id] = struct{}{}
+	}
+}
 
 // add reports whether an object was not seen before.
 func (s Seen) add(id git.ID) bool {
@@ -47,22 +54,29 @@ func (s Seen) Mark(b *tree.Batch, files Files) {
 const modeTag git.Mode = 0
 
 // Walk yields the objects of a history that are no files of its working tree: tags, commits,
-// folders, and the files of earlier commits.
+// folders, and the files of earlier commits. What a folder of the base has is left out of the folders
+// at the same path; equal ones are not read. An object that has only moved to another folder is
+// yielded again, as git does (pack.useSparse of git-config(1)).
 type Walk struct {
 	ctx     context.Context
 	source  tree.Source
 	limits  tree.Limits
 	files   Files
 	seen    Seen
-	heads   []tree.Entry        // tags and commits
-	roots   []git.ID            // of the commits
-	levels  [][]git.StoredEntry // folders, the outermost first
+	heads   []tree.Entry     // tags and commits
+	base    git.StoredEntry  // the root folder of the base
+	roots   []git.ID         // of the commits
+	levels  [][]git.TreePair // folders, and those of the base, the outermost first
 	entries int64
 }
 
 // NewWalk returns a walk before the first object. What was seen is not yielded.
 func NewWalk(ctx context.Context, source tree.Source, h History, files Files, seen Seen, limits tree.Limits) *Walk {
 	w := &Walk{ctx: ctx, source: source, limits: limits, files: files, seen: seen}
+	if !h.Base.IsZero() {
+		w.base = git.StoredEntry{Mode: git.ModeDir, ID: h.Base}
+		seen.Add(h.Base)
+	}
 	for _, id := range h.Tags {
 		w.heads = append(w.heads, tree.Entry{Mode: modeTag, ID: id})
 	}
@@ -103,7 +117,7 @@ func (w *Walk) next() (e tree.Entry, ok bool, err error) {
 		case len(w.roots) > 0:
 			root := w.roots[0]
 			w.roots = w.roots[1:]
-			e, ok, err = w.take(git.ModeDir, root)
+			e, ok, err = w.take(git.TreePair{{Mode: git.ModeDir, ID: root}, w.base})
 		default:
 			return e, false, nil
 		}
@@ -120,11 +134,12 @@ func (w *Walk) nextBelow() (e tree.Entry, ok bool, err error) {
 		return e, false, nil
 	}
 	w.levels[last] = inner[1:]
-	return w.take(inner[0].Mode, inner[0].ID)
+	return w.take(inner[0])
 }
 
 // take returns an object that was not seen before, and enters a folder.
-func (w *Walk) take(mode git.Mode, id git.ID) (e tree.Entry, ok bool, err error) {
+func (w *Walk) take(pair git.TreePair) (e tree.Entry, ok bool, err error) {
+	mode, id := pair[0].Mode, pair[0].ID
 	if mode.IsGitlink() || !mode.IsDir() && w.files == NoFiles || !w.seen.add(id) {
 		return e, false, nil
 	}
@@ -138,22 +153,33 @@ func (w *Walk) take(mode git.Mode, id git.ID) (e tree.Entry, ok bool, err error)
 	if len(w.levels) >= w.limits.Depth {
 		return e, false, w.limits.DepthExceeded()
 	}
-	entries, err := w.list(id)
+	entries, err := w.list(pair)
 	w.levels = append(w.levels, entries)
 	return tree.Entry{Mode: git.ModeDir, ID: id}, true, err
 }
 
-// list reads a folder as it is stored: history has folders that could not be unpacked.
-func (w *Walk) list(id git.ID) (entries []git.StoredEntry, err error) {
-	stored, err := w.source.StoredTree(id, nil)
-	if err != nil {
-		return nil, tree.Damaged(err)
+// list reads a folder as it is stored: history has folders that could not be unpacked. What the base
+// has there counts as seen.
+func (w *Walk) list(folder git.TreePair) (entries []git.TreePair, err error) {
+	var stored [2]git.StoredTree
+	for i, e := range folder {
+		if !e.Mode.IsDir() {
+			continue
+		}
+		if stored[i], err = w.source.StoredTree(e.ID, nil); err != nil {
+			return nil, tree.Damaged(err)
+		}
 	}
-	for pair, err := range git.PairTrees(stored, git.StoredTree{}) {
+	for pair, err := range git.PairTrees(stored[0], stored[1]) {
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, pair[0])
+		if pair[1].Mode != 0 {
+			w.seen.Add(pair[1].ID)
+		}
+		if pair[0].Mode != 0 {
+			entries = append(entries, pair)
+		}
 	}
 	return entries, nil
 }

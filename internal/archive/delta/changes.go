@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // Status is the status of an entry.
@@ -25,6 +26,7 @@ const (
 type Changes struct {
 	entries  tree.Batch
 	statuses []Status // of entries
+	replaced []git.ID // the base's files at the paths of entries
 }
 
 func (c *Changes) add(l tree.Limits, prefix string, e tree.Entry, status Status) error {
@@ -57,6 +59,12 @@ func (c *Changes) Bases() iter.Seq[tree.Entry] {
 		}
 	}
 }
+
+// Len returns the number of entries and paths.
+func (c *Changes) Len() int { return len(c.statuses) }
+
+// Replaced returns the files that the base has at the paths that change.
+func (c *Changes) Replaced() []git.ID { return c.replaced }
 
 // nextSent returns the index of the first entry to send at or after from.
 func (c *Changes) nextSent(from int) int {

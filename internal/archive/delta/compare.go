@@ -81,8 +81,11 @@ func (c *comparison) examineAttributes(base *tree.Selection) error {
 		c.before, c.everything = base.Rules(), true
 	}
 	c.entered = 0
+	if c.head.Attributes != tree.ForArchive || !c.expands {
+		return nil
+	}
 	found, _, err := c.head.Survey(c.ctx)
-	c.everything = c.everything || found.Substitutes && c.expands
+	c.everything = c.everything || found.Substitutes
 	return err
 }
 
@@ -113,7 +116,10 @@ func (c *comparison) begin(from *tree.Selection) error {
 	if reserved(base) || reserved(head) {
 		return &FullNeededError{Reason: ReservedName}
 	}
-	_, _, err := c.entries(base, head)
+	err := c.head.CheckFolder(head)
+	if err == nil {
+		_, _, err = c.entries(base, head)
+	}
 	return err
 }
 
@@ -222,6 +228,7 @@ func (c *comparison) addChange(before, after version, at int) error {
 	case !after.exists && !before.exists:
 		return nil
 	case !after.exists:
+		c.noteReplaced(before)
 		return c.add(tree.Entry{Path: c.full(before.mode)}, Deleted)
 	case !before.exists:
 		status = Added
@@ -240,11 +247,18 @@ func (c *comparison) addChange(before, after version, at int) error {
 	default:
 		return nil
 	}
+	c.noteReplaced(before)
 	if at != notSent {
 		c.changes.statuses[at] = status
 		return nil
 	}
 	return c.send(after, base(before, after), status)
+}
+
+func (c *comparison) noteReplaced(before version) {
+	if before.exists && !before.mode.IsDir() {
+		c.changes.replaced = append(c.changes.replaced, before.id)
+	}
 }
 
 // base returns the file that a patch can apply to: one at the same path, if the archives contain
@@ -301,6 +315,9 @@ func (c *comparison) folder(base, head *git.TreeEntry) (in membership, at int, e
 		return in, notSent, err
 	}
 	after, err := c.enter(head)
+	if err == nil {
+		err = c.head.CheckFolder(after)
+	}
 	if err != nil {
 		return in, notSent, err
 	}

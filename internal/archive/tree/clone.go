@@ -13,6 +13,14 @@ import (
 // ErrClone means that there is no checkout of a tree.
 var ErrClone = errors.New("there is no checkout of this commit; take another profile")
 
+// CheckFolder refuses the entries of a folder that cannot be in a clone, if the selection is one: [ErrClone].
+func (s *Selection) CheckFolder(entries []git.TreeEntry) error {
+	if !s.Clone {
+		return nil
+	}
+	return checkClone(entries)
+}
+
 // checkClone refuses entries of a folder that cannot be in a clone: names that some system takes for
 // the clone's own .git, as git fsck does (hasDotgit), a .gitmodules that is a link, and an order
 // that an index does not have (treeNotSorted).
