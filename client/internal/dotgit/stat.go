@@ -29,17 +29,6 @@ func (x *Index) Examine(dir string) error {
 	return nil
 }
 
-// Find returns the entry of a path, or nil.
-func (x *Index) Find(path string) *Entry {
-	at, ok := slices.BinarySearchFunc(x.Entries, path, func(e Entry, path string) int {
-		return strings.Compare(e.Path, path)
-	})
-	if !ok {
-		return nil
-	}
-	return &x.Entries[at]
-}
-
 // Paths yields the paths of all entries, in order.
 func (x *Index) Paths() iter.Seq[string] {
 	return func(yield func(string) bool) {
