@@ -124,13 +124,14 @@ func UnknownVariables(root *cobra.Command, environ []string) map[string]string {
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
 		setting, ours := strings.CutPrefix(name, environmentPrefix)
-		near := nearest(setting, known)
-		switch {
-		case !ours || near != "" && variable(near) == name:
-		case near != "":
-			unknown[name] = "did you mean " + variable(near) + "?"
-		default:
+		if !ours {
+			continue
+		}
+		switch near := nearest(setting, known); {
+		case near == "":
 			unknown[name] = "repomcp serve --help lists them"
+		case variable(near) != name:
+			unknown[name] = "did you mean " + variable(near) + "?"
 		}
 	}
 	return unknown

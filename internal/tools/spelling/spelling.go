@@ -45,7 +45,7 @@ func Closest(name string, known []string, most int) []string {
 // Fold makes names equal that differ only in case and in separators between words: agents confuse
 // per_page and perPage.
 func Fold(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 }
 
 // likeness of two names: class is the kind of similarity, best first.
