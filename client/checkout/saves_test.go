@@ -277,7 +277,7 @@ func TestAFileIsSavedWhileItIsReceived(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes longer than a short test may")
 	}
-	const size = 30 << 20
+	const size = 8 << 20
 	for _, path := range []string{"big", "new"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()

@@ -355,7 +355,7 @@ func TestSoak(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
 	s := newSoak(t)
-	phase := time.Duration(gittest.Volume(1500, 150_000)) * time.Millisecond
+	phase := time.Duration(gittest.Volume(1000, 150_000)) * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var running sync.WaitGroup

@@ -141,7 +141,7 @@ func depths(t *testing.T, repo *gittest.Repo) map[string]int {
 // chain many times at once.
 func TestOpenObjectsHoldLittleMemory(t *testing.T) { // not parallel: it looks at the heap
 	gittest.Long(t)
-	const size, versions, readers = 30_000_000, 3, 50
+	const size, versions, readers = 30_000_000, 3, 15
 	repo := gittest.New(t)
 	importChains(t, repo, []versioned{{size, versions}})
 	var id ID

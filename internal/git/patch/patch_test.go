@@ -199,7 +199,7 @@ func TestPatchesOfSamplesAreGits(t *testing.T) {
 // TestNastyPatchesAreGits compares commits in which everything has to be quoted, encoded or folded.
 func TestNastyPatchesAreGits(t *testing.T) {
 	gittest.Long(t)
-	for seed := range uint64(gittest.Volume(3, 60)) {
+	for seed := range uint64(gittest.Volume(1, 60)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			g := generate(t, seed, 80)
