@@ -250,7 +250,12 @@ func (f *front) cut(p pull, meanwhile func(), flags ...string) outcome {
 			f.t.Logf("%s ends with %d before it is cut: %s", p, cmd.ProcessState.ExitCode(), said)
 			continue
 		}
-		if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		err := cmd.Process.Signal(syscall.SIGSTOP)
+		if errors.Is(err, os.ErrProcessDone) {
+			f.t.Logf("%s has come before it is cut: %s", p, said)
+			continue
+		}
+		if err != nil {
 			f.t.Fatal(err)
 		}
 		f.server.kill(f.t)
