@@ -49,7 +49,8 @@ func (p *process) beginFetch(t *testing.T, name, body string) (leave context.Can
 	return cancel
 }
 
-// programsIn lists the processes that work in a folder.
+// programsIn lists the processes that work in a folder, but for those that the kernel is about to end: these have no
+// command line any more.
 func programsIn(t *testing.T, folder string) (found []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -59,7 +60,9 @@ func programsIn(t *testing.T, folder string) (found []string) {
 	for _, link := range links {
 		if at, err := os.Readlink(link); err == nil && strings.HasPrefix(at, folder) {
 			line, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline")) // it may have ended
-			found = append(found, string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+			if len(line) > 0 {
+				found = append(found, string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+			}
 		}
 	}
 	return found
