@@ -210,6 +210,53 @@ func TestDeltasOfCheckoutsAreSmall(t *testing.T) {
 	}
 }
 
+// A delta with a history brings the objects of each commit that the base does not have: of folders that are moved,
+// of contents that come and go, and of branches that are older than the base.
+func TestDeltasBringTheHistory(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	file := func(path string) gittest.File { return gittest.Regular(path, path+gittest.Noise(300)) }
+	repo.Commit("main", file("a/b/1"), file("a/b/2"), file("c/3"), file("4"))
+	repo.Git("branch", "side")
+	base := repo.Commit("main", file("a/b/1"), file("a/b/2"), file("c/3"), file("5"))
+	repo.Commit("side", file("a/b/1"), file("side/a/b/2"), file("c/3"), file("4"))
+	repo.Commit("main", file("moved/a/b/1"), file("moved/a/b/2"), file("c/a/b/1"), file("5"))
+	repo.Commit("main", file("a/b/1"), file("a/b/2"), file("c/3"), file("5"), file("6"))
+	merged := repo.Git("commit-tree", "-p", "main", "-p", "side", "-m", "merge", "side^{tree}")
+	repo.Git("update-ref", "refs/heads/main", merged)
+	repo.Commit("main", file("c/3"), file("side/a/b/1"), file("1"))
+	const depth = "20"
+	for _, objects := range archive.Choices("objects") {
+		options := archive.Options{Depth: depth, Objects: archive.Objects(objects), Ref: "HEAD:refs/heads/main"}
+		if objects == string(archive.ObjectsBlobless) {
+			options.Origin = "https://git.example/a"
+		}
+		checkout := extract(t, write(t, checkoutPlan(t, repo, base, options)))
+		if objects == string(archive.ObjectsConverted) {
+			packFiles(t, checkout)
+		}
+		options.Base = base
+		bring(t, checkout, write(t, checkoutPlan(t, repo, "main", options)))
+		if objects == string(archive.ObjectsConverted) {
+			bringIndex(t, checkout, repo, "main", options)
+			packFiles(t, checkout)
+		}
+		if got, want := ask(t, checkout, "rev-list", "HEAD"), ask(t, repo, "rev-list", "main"); got != want {
+			t.Errorf("%s: the commits are %s, want %s", objects, got, want)
+		}
+		list := []string{"rev-list", "--objects", "--no-object-names", "--missing=print", "HEAD"}
+		if objects == string(archive.ObjectsBlobless) {
+			list = append(list, "--filter=blob:none")
+		}
+		if got := ask(t, checkout, list...); strings.Contains(got, "?") {
+			t.Errorf("%s: objects are missing: %s", objects, got)
+		}
+		if out := ask(t, checkout, "status", "--porcelain"); out != "" {
+			t.Errorf("%s: git says %s", objects, out)
+		}
+	}
+}
+
 // Patches are of files in the working tree; the pack has the whole content, or the client makes it.
 func TestPatchesOfCheckouts(t *testing.T) {
 	gittest.Long(t)
