@@ -9,11 +9,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // What was there before binary transfer stays as it is, to the byte, for all who do
 // not ask for something else and can take it.
 func TestBase64Stays(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	s, _ := serveCopy(t, pictured)
 	for _, version := range eras {

@@ -36,6 +36,7 @@ func TestWebSocketClientsMayGoAtAnyTime(t *testing.T) {
 }
 
 func TestWebSocketDropsClientsThatDoNotRead(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	target := newTarget(t, targetOptions{
 		http: httpx.Options{WriteTimeout: 100 * time.Millisecond, Sockets: 1},
