@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // barren reads a beginning, and then a piece again and again.
@@ -29,6 +31,7 @@ func (e *barren) Read(p []byte) (int, error) {
 
 // TestCompressionThatMakesNothingEnds is about frames and members without content.
 func TestCompressionThatMakesNothingEnds(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	var begun bytes.Buffer
 	z := gzip.NewWriter(&begun)

@@ -157,6 +157,7 @@ func visibleRooms(ctx context.Context) func(name string) bool {
 // TestForbiddenIsUnknown compares the replies about a repository that a client may not know of with those about none,
 // for all methods and all tools, by requests and over a connection, also when the repository is damaged.
 func TestForbiddenIsUnknown(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	for name, damaged := range map[string]bool{"sound": false, "quarantined": true} {
 		t.Run(name, func(t *testing.T) {
