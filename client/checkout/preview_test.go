@@ -147,9 +147,7 @@ func (p *place) told(change func(*Options)) (events []string, result Result) {
 // TestDryRunsTellWhatRunsDo compares both over all local states and changes of the
 // branch, with and without force, and looks that nothing is touched.
 func TestDryRunsTellWhatRunsDo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes longer than a short test may")
-	}
+	gittest.Long(t)
 	p := newPlace(t)
 	p.commit(slices.Collect(maps.Values(previewBase))...)
 	p.sync(nil)

@@ -223,9 +223,7 @@ func (s *saver) ended(kinds ...string) {
 // TestSavesDuringUpdatesAreNotLost has a program save files while runs replace, remove
 // and make them.
 func TestSavesDuringUpdatesAreNotLost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes longer than a short test may")
-	}
+	gittest.Long(t)
 	s, paths, turn := newSaver(t, 11)
 	for saves := gittest.Volume(1500, 5000); s.counts["saves"] < saves; {
 		turn()
@@ -243,9 +241,7 @@ func TestSavesDuringUpdatesAreNotLost(t *testing.T) {
 // TestSavesDuringUpdatesThatAreKilledAreNotLost: what a run had taken aside when it was
 // killed is there after the next one.
 func TestSavesDuringUpdatesThatAreKilledAreNotLost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes longer than a short test may")
-	}
+	gittest.Long(t)
 	s, paths, turn := newSaver(t, 12)
 	killing := &story{place: s.place, random: newRandom(13), counts: map[string]int{}}
 	for killed := gittest.Volume(25, 300); s.counts["killed"] < killed && s.counts["runs"] < 4*killed; {
@@ -274,9 +270,7 @@ func temporaryFiles(t *testing.T, dir string) (left []string) {
 // TestAFileIsSavedWhileItIsReceived: a large file comes over a slow line, and is saved
 // meanwhile, or made where there was none.
 func TestAFileIsSavedWhileItIsReceived(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes longer than a short test may")
-	}
+	gittest.Long(t)
 	const size = 8 << 20
 	for _, path := range []string{"big", "new"} {
 		t.Run(path, func(t *testing.T) {
