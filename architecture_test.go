@@ -321,7 +321,7 @@ var fences = map[string][]string{
 		"internal/archive/compress/zstd", "internal/git/binarypatch"},
 	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
 	"github.com/RoaringBitmap":  {"internal/search/index"},
-	"github.com/kljensen":       {"internal/search/rank"},
+	"github.com/blevesearch":    {"internal/search/rank"},
 	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
 	"github.com/fsnotify":       {"internal/watch"},
 	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},

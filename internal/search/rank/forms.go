@@ -4,11 +4,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/kljensen/snowball/english"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
 )
 
-// maxForms bounds the spellings and forms that an [Indexer] remembers from text to text: some MiB.
-const maxForms = 1 << 16
+// maxForms bounds the spellings and forms that an [Indexer] remembers from text to text: a MiB or two. With
+// more of them, looking them up takes longer, as they do not fit into a processor's cache.
+const maxForms = 1 << 14
 
 // FormsVersion changes with what [Indexer] counts.
 const FormsVersion = 1
@@ -97,7 +99,11 @@ func (x *Indexer) form(spelling string) int32 {
 }
 
 // formOf returns what a part of an identifier is counted as where case does not matter.
-func formOf(text string) string { return english.Stem(strings.ToLower(text), true) }
+func formOf(text string) string {
+	word := snowballstem.NewEnv(strings.ToLower(text))
+	english.Stem(word)
+	return word.Current()
+}
 
 // Forms returns the forms that an [Indexer] counts for the query's terms, in the order of terms and without that of
 // the pattern. exact reports that their counts include other spellings.
