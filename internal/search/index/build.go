@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/workers"
@@ -65,6 +64,7 @@ type pass struct {
 	snapshot *git.Snapshot
 	seen     map[git.ID]bool // folders of which something is missing
 	wanted   []wantedFile
+	left     []wantedFile    // of tasks that did not get to them; they come before wanted
 	asked    map[git.ID]bool // in wanted
 }
 
@@ -142,7 +142,7 @@ func (p *pass) file(numbering *numbering, e git.TreeEntry, sum *Sum) {
 // analysisTask analyzes some files on a worker.
 type analysisTask struct {
 	pass    *pass
-	files   []wantedFile // those that are left are for another task
+	files   []wantedFile // what is left is for another task
 	results []*analysis
 	done    chan struct{}
 }
@@ -179,17 +179,19 @@ func (b *builder) takeAnalyzer() *analyzer {
 	}
 }
 
-// analyzeAll adds the wanted files to the draft, in their order.
+// analyzeAll adds the wanted files to the draft, nearly in their order.
 func (p *pass) analyzeAll() error {
 	var pending []*analysisTask
-	for len(p.wanted) > 0 || len(pending) > 0 {
+	for {
 		if p.isFull() && !p.evicts {
-			p.wanted = nil
+			p.wanted, p.left = nil, nil
 		}
-		for len(p.wanted) > 0 && len(pending) < 2*p.options.Scheduler.Workers() {
-			n := min(taskFiles, len(p.wanted))
-			t := &analysisTask{pass: p, files: p.wanted[:n], done: make(chan struct{})}
-			p.wanted = p.wanted[n:]
+		for len(pending) < 2*p.options.Scheduler.Workers() {
+			files := p.takeFiles()
+			if len(files) == 0 {
+				break
+			}
+			t := &analysisTask{pass: p, files: files, done: make(chan struct{})}
 			p.yield(len(pending))
 			if err := p.queue.Submit(t); err != nil {
 				return err
@@ -197,7 +199,7 @@ func (p *pass) analyzeAll() error {
 			pending = append(pending, t)
 		}
 		if len(pending) == 0 {
-			break
+			return nil
 		}
 		t := pending[0]
 		pending = pending[1:]
@@ -208,16 +210,24 @@ func (p *pass) analyzeAll() error {
 		case <-p.queue.Done():
 			return p.queue.Err()
 		}
-		if len(t.files) > 0 {
-			p.wanted = slices.Concat(t.files, p.wanted) // other tasks have parts of the old list
-		}
+		p.left = append(p.left, t.files...)
 		for _, a := range t.results {
 			if err := p.include(a); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+}
+
+// takeFiles takes files for a task, none if there are no more.
+func (p *pass) takeFiles() (files []wantedFile) {
+	from := &p.wanted
+	if len(p.left) > 0 {
+		from = &p.left
+	}
+	n := min(taskFiles, len(*from))
+	files, *from = (*from)[:n:n], (*from)[n:]
+	return files
 }
 
 // yield waits while the workers have tasks of others.
