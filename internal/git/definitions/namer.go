@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"sync"
 )
 
@@ -16,17 +15,17 @@ const maxLine = 400
 // may use it.
 type Namer struct {
 	language    string
-	expressions func() []*regexp.Regexp // the first group that takes part is the name
+	expressions func() []*expression // the first group that takes part is the name
 }
 
 // namers returns the namers by language.
 var namers = sync.OnceValue(func() map[string]*Namer {
 	all := make(map[string]*Namer)
 	for _, row := range patterns {
-		compiled := sync.OnceValue(func() []*regexp.Regexp {
-			list := make([]*regexp.Regexp, len(row.expressions))
+		compiled := sync.OnceValue(func() []*expression {
+			list := make([]*expression, len(row.expressions))
 			for i, e := range row.expressions {
-				list[i] = regexp.MustCompile(e)
+				list[i] = mustCompile(e)
 			}
 			return list
 		})
@@ -68,6 +67,9 @@ func (n *Namer) Name(line []byte) (start, end int, ok bool) {
 		return 0, 0, false
 	}
 	for _, e := range n.expressions() {
+		if !e.mayMatch(line) {
+			continue
+		}
 		groups := e.FindSubmatchIndex(line)
 		for i := 2; i < len(groups); i += 2 {
 			if groups[i] >= 0 && !statements[string(line[groups[i]:groups[i+1]])] && !isStatement(line) {

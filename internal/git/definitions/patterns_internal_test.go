@@ -1,6 +1,10 @@
 package definitions
 
-import "testing"
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
 
 // TestPatterns holds that each language has one row, and that each expression has a group for the name.
 func TestPatterns(t *testing.T) {
@@ -18,5 +22,37 @@ func TestPatterns(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Lines that are not tried do not match, and most lines that do not match are not tried.
+func TestMayMatch(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(33, 34))
+	pieces := strings.Split(`public |static |export |const |def |func |class |struct |enum |typedef |template |create |`+
+		`table |  |\t| |#|define |define(|"|'|(|)|{|}|;|:|=|::|*|<|>|@|.|,|->|-|^|function |let |x|Größe|_a9|int |\u212A|ſ`, "|")
+	matched, passed := 0, 0
+	for range 60_000 {
+		var b strings.Builder
+		for range 1 + r.IntN(7) {
+			b.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		row := patterns[r.IntN(len(patterns))]
+		line := []byte(b.String())
+		for _, e := range namers()[row.languages[0]].expressions() {
+			may, does := e.mayMatch(line), e.Match(line)
+			if does && !may {
+				t.Fatalf("%s matches %q, and is not tried", e, line)
+			}
+			if does {
+				matched++
+			}
+			if !may {
+				passed++
+			}
+		}
+	}
+	if matched < 1000 || passed < 100_000 {
+		t.Errorf("only %d matched, and %d were not tried", matched, passed)
 	}
 }
