@@ -127,10 +127,16 @@ func (c *clone) unpack(ctx context.Context, in io.Reader, dir string, o unpack.O
 	if err != nil {
 		return unpack.Report{}, err
 	}
+	stats := make(map[string]dotgit.Stat)
 	o = unpack.Options{
 		AllowExternalSymlinks: o.AllowExternalSymlinks, Size: o.Size, Limits: o.Limits, Unseen: true,
 		Choose: func(unpack.Member, io.Reader) (unpack.Choice, error) { return unpack.Choice{}, nil },
-		Done:   func(unpack.Written) error { return nil },
+		Done: func(w unpack.Written) error {
+			if w.Kind != unpack.Folder {
+				stats[w.Path] = dotgit.StatOf(w.Info)
+			}
+			return nil
+		},
 	}
 	c.attach(&o)
 	report, err := unpack.New(root, o).Tar(ctx, in)
@@ -140,7 +146,8 @@ func (c *clone) unpack(ctx context.Context, in io.Reader, dir string, o unpack.O
 	if err := c.complete(ctx, report.Comment); err != nil {
 		return report, err
 	}
-	return report, c.index.Examine(dir)
+	c.index.SetStats(stats)
+	return report, nil
 }
 
 // passGit passes over the members of .git in a dry run.

@@ -118,16 +118,19 @@ func (r record) isOurs() bool {
 func (r record) name() string { return strings.TrimSuffix(r.path, "/") }
 
 func recordOf(w unpack.Written) record {
-	r := record{path: w.Path, kind: plainFile, flag: brought, id: w.ID, size: w.Size, mtime: w.ModTime.UnixNano()}
+	r := record{path: w.Path, kind: plainFile, flag: brought, id: w.ID, size: w.Size}
 	if w.Aside != "" {
 		r.aside = path.Base(w.Aside)
 	}
+	if w.Info != nil {
+		r.mtime = w.Info.ModTime().UnixNano()
+	}
 	switch {
 	case w.Kind == unpack.Nothing:
-		r.flag, r.mtime = gone, 0
+		r.flag = gone
 	case w.Kind == unpack.Symlink:
 		r.kind = link
-	case isExecutable(w.Mode):
+	case w.Info != nil && isExecutable(w.Info.Mode()):
 		r.kind = executable
 	}
 	return r

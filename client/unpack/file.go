@@ -78,8 +78,7 @@ func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 		return atPath(file.path, err)
 	}
 	size, id, err := r.fill(out, file.size, fill)
-	info, other := out.Stat()
-	err = errors.Join(err, other, out.Close())
+	err = errors.Join(err, out.Close())
 	w := Written{Path: file.path, Size: size, ID: id}
 	if err == nil && file.id != (ID{}) && w.ID != file.id {
 		err = ErrContent
@@ -90,10 +89,10 @@ func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 		file.modTime = time.Now()
 	}
 	if sec := file.modTime.Unix(); err == nil && sec >= 0 && sec < 1<<33 {
-		if err = root.Chtimes(temporary, file.modTime, file.modTime); err == nil {
-			info, err = root.Lstat(temporary) // not all file systems keep the whole time
-		}
+		err = root.Chtimes(temporary, file.modTime, file.modTime)
 	}
+	info, other := root.Lstat(temporary) // not all file systems keep the whole time
+	err = errors.Join(err, other)
 	return r.complete(file.folder, temporary, info, w, file.yields, err)
 }
 
@@ -126,7 +125,7 @@ func (r *run) complete(
 	f *folder, temporary string, info fs.FileInfo, w Written, yields Yields, err error,
 ) error {
 	if err == nil {
-		w.Mode, w.ModTime = info.Mode(), info.ModTime()
+		w.Info = info
 		if yields != nil {
 			w.Aside = f.child(temporary)
 		}

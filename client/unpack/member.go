@@ -73,12 +73,11 @@ func NewHash(size int64) hash.Hash {
 // Written is now on the disk: a file or a symbolic link that was renamed into its place, or a new
 // folder.
 type Written struct {
-	Path    string
-	Kind    Kind
-	Size    int64       // of the content, or the length of the target
-	ID      ID          // of the content or the target
-	Mode    fs.FileMode // as the file system has it
-	ModTime time.Time   // as the file system has it
+	Path string
+	Kind Kind
+	Size int64       // of the content, or the length of the target
+	ID   ID          // of the content or the target
+	Info fs.FileInfo // as the file system had it before a rename; nil for Nothing
 	// Aside, for [Options].Ready, is the path of the temporary name. The replaced file has that
 	// name while Yields examines it; "" without Yields.
 	Aside string

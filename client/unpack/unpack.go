@@ -185,5 +185,5 @@ func (r *run) stays(s Stay) error {
 }
 
 func (r *run) madeFolder(f *folder, info fs.FileInfo) error {
-	return r.made(Written{Path: f.path, Kind: Folder, Mode: info.Mode(), ModTime: info.ModTime()})
+	return r.made(Written{Path: f.path, Kind: Folder, Info: info})
 }

@@ -87,13 +87,13 @@ func checkDone(t *testing.T, p place, done map[string]Written) {
 		case Symlink:
 			content, _ = p.root.Readlink(path)
 		case Folder:
-			if w.Mode.IsDir() != info.IsDir() || w.Size != 0 {
+			if w.Info.Mode().IsDir() != info.IsDir() || w.Size != 0 {
 				t.Errorf("%+v", w)
 			}
 			continue
 		}
-		if w.Size != int64(len(content)) || w.ID != blobID(content) || w.Mode != info.Mode() ||
-			!w.ModTime.Equal(info.ModTime()) {
+		if w.Size != int64(len(content)) || w.ID != blobID(content) || w.Info.Mode() != info.Mode() ||
+			!w.Info.ModTime().Equal(info.ModTime()) {
 			t.Errorf("%+v", w)
 		}
 	}

@@ -4,30 +4,12 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
 )
-
-// Examine takes the Stat of all files in a folder that no other program changes.
-func (x *Index) Examine(dir string) error {
-	for i := range x.Entries {
-		e := &x.Entries[i]
-		if e.Mode.IsGitlink() {
-			continue
-		}
-		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(e.Path)))
-		if err == nil {
-			e.Stat = StatOf(info)
-		} else if !os.IsNotExist(err) { // such as a link that was left out
-			return err
-		}
-	}
-	return nil
-}
 
 // Paths yields the paths of all entries, in order.
 func (x *Index) Paths() iter.Seq[string] {
