@@ -166,9 +166,9 @@ func (f *folder) updateClone(ctx context.Context, c *client.Client) (Result, err
 		return Result{}, err
 	case repository == nil:
 		return f.makeClone(ctx, c)
-	default:
-		return f.advance(ctx, c, repository)
 	}
+	result, err := f.advance(ctx, c, repository)
+	return result, errors.Join(err, repository.Close())
 }
 
 // hide has git ignore the folder of the state.
@@ -206,7 +206,7 @@ func (f *folder) makeClone(ctx context.Context, c *client.Client) (_ Result, err
 	}
 	repository, err := dotgit.Open(f.options.Dir)
 	if err == nil {
-		err = f.remember(repository, r.clone.Incoming)
+		err = errors.Join(f.remember(repository, r.clone.Incoming), repository.Close())
 	}
 	return r.result, err
 }

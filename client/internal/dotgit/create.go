@@ -21,7 +21,7 @@ func (in *Incoming) Create(ctx context.Context) (*Index, error) {
 	if err := in.writeFiles(); err != nil {
 		return nil, err
 	}
-	v, err := in.check(ctx, in.folder, git.ID{})
+	v, err := in.check(ctx, in.folder, git.ID{}, func(*verifier) error { return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +37,10 @@ func (in *Incoming) Create(ctx context.Context) (*Index, error) {
 }
 
 // check publishes the pack in the folder, and compares all objects with the commit. Contents of the
-// working tree that are no objects of the commit are then removed from the pack.
-func (in *Incoming) check(ctx context.Context, root string, base git.ID) (v *verifier, err error) {
+// working tree that are no objects of the commit are then removed from the pack, and what drop finds unwanted.
+func (in *Incoming) check(
+	ctx context.Context, root string, base git.ID, drop func(*verifier) error,
+) (v *verifier, err error) {
 	packs := filepath.Join(in.folder, "objects", "pack")
 	name, err := in.pack.publish(packs, !base.IsZero())
 	if err != nil {
@@ -50,14 +52,11 @@ func (in *Incoming) check(ctx context.Context, root string, base git.ID) (v *ver
 	}
 	if err = withSnapshot(root, inside, func(s *git.Snapshot) error {
 		v, err = in.verify(ctx, s, base)
+		if err == nil {
+			err = drop(v)
+		}
 		return err
-	}); err != nil {
-		return v, err
-	}
-	if !base.IsZero() {
-		err = withSnapshot(root, ".", v.dropKnown)
-	}
-	if err != nil || len(v.unwanted) == 0 {
+	}); err != nil || len(v.unwanted) == 0 {
 		return v, err
 	}
 	smaller, err := in.pack.copyWithout(filepath.Join(in.folder, incomingName), v.unwanted)
@@ -87,11 +86,16 @@ func withSnapshot(root, folder string, use func(*git.Snapshot) error) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(viewSnapshot(store, folder, use), store.Close())
+}
+
+// viewSnapshot opens the repository in a folder of a store.
+func viewSnapshot(store *git.Store, folder string, use func(*git.Snapshot) error) error {
 	s, err := store.Repository(filepath.ToSlash(folder), git.Options{}).Snapshot()
 	if err != nil {
-		return errors.Join(err, store.Close())
+		return err
 	}
-	return errors.Join(use(s), s.Close(), store.Close())
+	return errors.Join(use(s), s.Close())
 }
 
 // writeFiles writes all files of a repository but the objects and the index.

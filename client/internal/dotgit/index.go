@@ -108,6 +108,15 @@ func compareEntries(a, b Entry) int {
 	return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Stage, b.Stage))
 }
 
+// between returns the entries from a path on, and before another one.
+func (x *Index) between(from, before string) []Entry {
+	at := func(path string) int {
+		i, _ := slices.BinarySearchFunc(x.Entries, path, func(e Entry, path string) int { return strings.Compare(e.Path, path) })
+		return i
+	}
+	return x.Entries[at(from):at(before)]
+}
+
 type indexParser struct {
 	rest    []byte
 	version uint32

@@ -17,11 +17,20 @@ import (
 // ErrUnsupported says that a repository has a form in which it is not kept in step.
 var ErrUnsupported = errors.New("git pull brings this repository up to date, and not this program")
 
-// Repository is the existing repository of a working tree, which may have been made by git.
+// Repository is the existing repository of a working tree, which may have been made by git. One goroutine uses it.
 type Repository struct {
-	dir    string // the working tree
-	folder string // of HEAD and the index: .git, or for a linked worktree a folder in that of the main one
-	common string // of refs and objects
+	dir    string     // the working tree
+	folder string     // of HEAD and the index: .git, or for a linked worktree a folder in that of the main one
+	common string     // of refs and objects
+	store  *git.Store // of common; nil until it is needed
+}
+
+// Close closes the objects.
+func (r *Repository) Close() error {
+	if r.store == nil {
+		return nil
+	}
+	return r.store.Close()
 }
 
 // Open opens the repository of a working tree. It returns nil if there is none.
@@ -200,8 +209,13 @@ func (r *Repository) Unfinished() string {
 }
 
 // view opens the objects of the repository.
-func (r *Repository) view(use func(*git.Snapshot) error) error {
-	return withSnapshot(r.common, ".", use)
+func (r *Repository) view(use func(*git.Snapshot) error) (err error) {
+	if r.store == nil {
+		if r.store, err = git.NewStore(r.common, git.StoreOptions{}); err != nil {
+			return err
+		}
+	}
+	return viewSnapshot(r.store, ".", use)
 }
 
 // IsAncestor reports whether a commit is the other one, or an ancestor of it.

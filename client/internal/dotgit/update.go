@@ -59,7 +59,7 @@ func (r *Repository) Compare(ctx context.Context, in *Incoming, base git.ID) (*U
 	if err := in.describe(); err != nil {
 		return nil, err
 	}
-	v, err := in.check(ctx, r.common, base)
+	v, err := in.check(ctx, r.common, base, func(v *verifier) error { return r.view(v.dropKnown) })
 	if err != nil {
 		return nil, err
 	}
@@ -206,45 +206,36 @@ func (r *Repository) IndexFile() string { return filepath.Join(r.folder, "index"
 // place of which there will be a file, or the other way round.
 func (a *Advance) staged() (paths []string) {
 	changes := make(map[string]Changed, len(a.Paths))
-	folders := make(map[string]bool) // of new files
 	for _, p := range a.Paths {
 		if _, ok := changes[p.Path]; !ok || p.New.Mode != 0 {
 			changes[p.Path] = p
 		}
+	}
+	inTheWay := func(entries []Entry) {
+		for _, e := range entries {
+			if _, changed := changes[e.Path]; !changed {
+				paths = append(paths, e.Path)
+			}
+		}
+	}
+	for path, p := range changes {
+		entries := a.index.between(path, path+"\x00")
+		if len(entries) == 0 && p.Old.Mode != 0 && p.New.Mode != 0 {
+			paths = append(paths, path) // removed from the index
+		}
+		if slices.ContainsFunc(entries, func(e Entry) bool { return !e.is(p.Old) && !e.is(p.New) }) {
+			paths = append(paths, path)
+		}
 		if p.New.Mode == 0 {
 			continue
 		}
-		for at := strings.LastIndexByte(p.Path, '/'); at > 0; at = strings.LastIndexByte(p.Path[:at], '/') {
-			folders[p.Path[:at]] = true
+		inTheWay(a.index.between(path+"/", path+"0")) // the character after the slash
+		for at := strings.LastIndexByte(path, '/'); at > 0; at = strings.LastIndexByte(path[:at], '/') {
+			inTheWay(a.index.between(path[:at], path[:at]+"\x00"))
 		}
 	}
-	found := make(map[string]bool)
-	for _, e := range a.index.Entries {
-		p, changed := changes[e.Path]
-		found[e.Path] = changed
-		if changed && !e.is(p.Old) && !e.is(p.New) {
-			paths = append(paths, e.Path)
-		}
-		if !changed && (folders[e.Path] || a.isBelowFile(changes, e.Path)) {
-			paths = append(paths, e.Path)
-		}
-	}
-	for _, p := range a.Paths {
-		if !found[p.Path] && p.Old.Mode != 0 && p.New.Mode != 0 {
-			paths = append(paths, p.Path) // removed from the index
-		}
-	}
-	return paths
-}
-
-// isBelowFile reports whether a file will be in place of a folder around a path.
-func (a *Advance) isBelowFile(changes map[string]Changed, path string) bool {
-	for at := strings.LastIndexByte(path, '/'); at > 0; at = strings.LastIndexByte(path[:at], '/') {
-		if p, ok := changes[path[:at]]; ok && p.New.Mode != 0 {
-			return true
-		}
-	}
-	return false
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 func (e Entry) is(t git.TreeEntry) bool {
