@@ -467,14 +467,14 @@ func TestBytesOfCheckoutsAreAPromise(t *testing.T) {
 		options  archive.Options
 		want     string
 	}{
-		{"main", archive.Options{}, "co3 b4083b87949aac5899ce1c3092a52554b4eb6657dd8e2a483420886c6bfd73a5"},
+		{"main", archive.Options{}, "co4 36d92c93fb62b8f30560a77ab9a6fea86189f34638b8378d6c04c7a9f0590734"},
 		{
 			"v1.0", archive.Options{Format: archive.TarGz, Depth: "2", Objects: archive.ObjectsBlobless},
-			"co3 a30b8659861237feeebc6636841bb76278db97da864f2c7a2d1a2b0fad660af0",
+			"co4 9d4824d3f11a3ae45c9da2cceae0912a6bb3a5d52b595678a6eb4842724e7af8",
 		},
 		{
 			"main", archive.Options{Format: archive.TarZst, Objects: archive.ObjectsConverted, Base: base},
-			"co3 f44d341b91c0a5816dffcf1feadc6e5d995699d2aab9cb615852ccdab007da36",
+			"co4 a722617c01cb0deca39a532b2ee5058541e4a76ab6a84d6171197ae1d9abf3c0",
 		},
 	} {
 		sum := sha256.Sum256(write(t, checkoutPlan(t, repo, c.revision, c.options)))

@@ -32,12 +32,13 @@ type Object struct {
 	Length int64  // of the entry
 }
 
-// deflateLevel is the level of the objects in packs. Packs of another level are other bytes, so it
-// is no option.
-const deflateLevel = 6
+// deflateLevel is the level of the objects in packs. With level 6 the archive of Go's source tree is a
+// twentieth smaller, but takes half as much processor time again. Packs of
+// another level are other bytes, so it is no option.
+const deflateLevel = 2
 
-// zlibHeader says deflate with a window of 32 KiB and the default level (RFC 1950, section 2.2).
-const zlibHeader = "\x78\x9c"
+// zlibHeader says deflate with a window of 32 KiB and a fast algorithm (RFC 1950, section 2.2).
+const zlibHeader = "\x78\x5e"
 
 // Encoder makes entries of packs: whole objects, deflated with a fixed level. It is safe for
 // concurrent use.
