@@ -467,14 +467,14 @@ func TestBytesOfCheckoutsAreAPromise(t *testing.T) {
 		options  archive.Options
 		want     string
 	}{
-		{"main", archive.Options{}, "co4 36d92c93fb62b8f30560a77ab9a6fea86189f34638b8378d6c04c7a9f0590734"},
+		{"main", archive.Options{}, "co4 d8d6f58252ea7283c6882e62c4296618b3eb46187719af0c2f7c507955ea1edf"},
 		{
 			"v1.0", archive.Options{Format: archive.TarGz, Depth: "2", Objects: archive.ObjectsBlobless},
-			"co4 9d4824d3f11a3ae45c9da2cceae0912a6bb3a5d52b595678a6eb4842724e7af8",
+			"co4 47e00fd81b13d004c6ed606fea63305be1e9636fe1a46dcbee18b4439fbac31e",
 		},
 		{
 			"main", archive.Options{Format: archive.TarZst, Objects: archive.ObjectsConverted, Base: base},
-			"co4 a722617c01cb0deca39a532b2ee5058541e4a76ab6a84d6171197ae1d9abf3c0",
+			"co4 0922ad093f8f61e9745258a8f600bffb17a9ce9210498d58d56bebeb1b91fe3e",
 		},
 	} {
 		sum := sha256.Sum256(write(t, checkoutPlan(t, repo, c.revision, c.options)))

@@ -32,10 +32,10 @@ type Object struct {
 	Length int64  // of the entry
 }
 
-// deflateLevel is the level of the objects in packs. With level 6 the archive of Go's source tree is a
-// twentieth smaller, but takes half as much processor time again. Packs of
-// another level are other bytes, so it is no option.
-const deflateLevel = 2
+// deflateLevel is the level of the objects in packs. With level 6 the archive of Go's source tree is 4 % smaller, and
+// one of small files 1 %, but the former takes 40 % more processor time. Level 2 takes a tenth less, and small files are
+// a sixth larger. Packs of another level are other bytes, so it is no option.
+const deflateLevel = 3
 
 // zlibHeader says deflate with a window of 32 KiB and a fast algorithm (RFC 1950, section 2.2).
 const zlibHeader = "\x78\x5e"
