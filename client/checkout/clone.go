@@ -44,7 +44,7 @@ func (c *clone) attach(o *unpack.Options) {
 		return choice, err
 	}
 	o.Done = func(w unpack.Written) error {
-		c.Done(w.Path, w.ID)
+		c.Done(w)
 		return done(w)
 	}
 }
@@ -127,16 +127,10 @@ func (c *clone) unpack(ctx context.Context, in io.Reader, dir string, o unpack.O
 	if err != nil {
 		return unpack.Report{}, err
 	}
-	stats := make(map[string]dotgit.Stat)
 	o = unpack.Options{
 		AllowExternalSymlinks: o.AllowExternalSymlinks, Size: o.Size, Limits: o.Limits, Unseen: true,
 		Choose: func(unpack.Member, io.Reader) (unpack.Choice, error) { return unpack.Choice{}, nil },
-		Done: func(w unpack.Written) error {
-			if w.Kind != unpack.Folder {
-				stats[w.Path] = dotgit.StatOf(w.Info)
-			}
-			return nil
-		},
+		Done:   func(unpack.Written) error { return nil },
 	}
 	c.attach(&o)
 	report, err := unpack.New(root, o).Tar(ctx, in)
@@ -146,7 +140,7 @@ func (c *clone) unpack(ctx context.Context, in io.Reader, dir string, o unpack.O
 	if err := c.complete(ctx, report.Comment); err != nil {
 		return report, err
 	}
-	c.index.SetStats(stats)
+	c.SetStats(c.index)
 	return report, nil
 }
 

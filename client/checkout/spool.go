@@ -111,6 +111,6 @@ func (s *spooler) file(header *tar.Header, content io.Reader) error {
 		return errors.Join(err, packed.End(unpack.ID{}))
 	}
 	id := unpack.ID(sum.Sum(nil))
-	s.to.Done(header.Name, id)
+	s.to.Done(unpack.Written{Path: header.Name, ID: id})
 	return packed.End(id)
 }

@@ -50,6 +50,7 @@ type File struct {
 	Kind       unpack.Kind
 	Executable bool
 	ID         git.ID // of the content in the working tree, or of a link's target
+	stat       Stat   // of the file as it was unpacked
 	checked    bool   // it was compared with the commit
 }
 
@@ -95,12 +96,29 @@ func (in *Incoming) Choose(m unpack.Member) error {
 	return nil
 }
 
-// Done takes the id of a plain member after its content.
-func (in *Incoming) Done(path string, id unpack.ID) {
+// Done takes a plain member after its content. Info is nil if it was not unpacked.
+func (in *Incoming) Done(w unpack.Written) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if f := in.files[path]; f != nil && f.Kind == unpack.File {
-		f.ID = git.ID(id)
+	f := in.files[w.Path]
+	if f == nil {
+		return
+	}
+	if w.Info != nil {
+		f.stat = StatOf(w.Info)
+	}
+	if f.Kind == unpack.File {
+		f.ID = git.ID(w.ID)
+	}
+}
+
+// SetStats gives the entries of an index the Stat of the files as they were unpacked, in a folder in which none was
+// renamed since.
+func (in *Incoming) SetStats(x *Index) {
+	for i := range x.Entries {
+		if f := in.files[x.Entries[i].Path]; f != nil {
+			x.Entries[i].Stat = f.stat
+		}
 	}
 }
 
