@@ -8,9 +8,10 @@ import (
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// maxForms bounds the spellings and forms that an [Indexer] remembers from text to text: a MiB or two. With
-// more of them, looking them up takes longer, as they do not fit into a processor's cache.
-const maxForms = 1 << 14
+// maxForms bounds the spellings and forms that an [Indexer] remembers from text to text: some MiB. With
+// more of them looking them up takes longer, as they do not fit into a processor's cache; with fewer there are more
+// stems to find.
+const maxForms = 1 << 15
 
 // FormsVersion changes with what [Indexer] counts.
 const FormsVersion = 1
