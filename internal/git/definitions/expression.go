@@ -16,7 +16,7 @@ type expression struct {
 	required []byte    // bytes that are in each match
 }
 
-// mustCompile compiles an expression of [patterns].
+// mustCompile compiles an expression of [patterns], as regexp.MustCompile does.
 func mustCompile(text string) *expression {
 	e := &expression{Regexp: regexp.MustCompile(text)}
 	tree, err := syntax.Parse(text, syntax.Perl)
