@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/base/swap"
@@ -111,8 +112,7 @@ func compareEntries(a, b Entry) int {
 // between returns the entries from a path on, and before another one.
 func (x *Index) between(from, before string) []Entry {
 	at := func(path string) int {
-		i, _ := slices.BinarySearchFunc(x.Entries, path, func(e Entry, path string) int { return strings.Compare(e.Path, path) })
-		return i
+		return sort.Search(len(x.Entries), func(i int) bool { return x.Entries[i].Path >= path })
 	}
 	return x.Entries[at(from):at(before)]
 }
