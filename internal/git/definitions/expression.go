@@ -12,9 +12,13 @@ import (
 // nothing, and finding that out by ten expressions takes longer than anything else in an index.
 type expression struct {
 	*regexp.Regexp
-	first    [256]bool // the first bytes of lines that may match
-	required []byte    // bytes that are in each match
+	first    bytesOf // the first bytes of lines that may match
+	text     bytesOf // likewise the first ones after blanks and tabs
+	required []byte  // bytes that are in each match
 }
+
+// bytesOf is a set of bytes.
+type bytesOf [256]bool
 
 // mustCompile compiles an expression of [patterns], as regexp.MustCompile does.
 func mustCompile(text string) *expression {
@@ -30,30 +34,37 @@ func mustCompile(text string) *expression {
 	}
 	if program.StartCond()&syntax.EmptyBeginText == 0 { // a match begins anywhere
 		for c := range e.first {
-			e.first[c] = true
+			e.first[c], e.text[c] = true, true
 		}
 		return e
 	}
-	e.addFirst(program, program.Start, make(map[int]bool))
+	e.first.add(program, program.Start, false, make(map[int]bool))
+	e.text.add(program, program.Start, true, make(map[int]bool))
 	return e
 }
 
-// addFirst adds the bytes with which a match begins that continues with an instruction.
-func (e *expression) addFirst(program *syntax.Prog, at int, seen map[int]bool) {
+// add adds the bytes with which a match begins that continues with an instruction, or with which it goes on after
+// blanks and tabs.
+func (b *bytesOf) add(program *syntax.Prog, at int, blanks bool, seen map[int]bool) {
 	if seen[at] {
 		return
 	}
 	seen[at] = true
-	switch i := &program.Inst[at]; i.Op {
+	i := &program.Inst[at]
+	switch i.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:
-		e.addFirst(program, int(i.Out), seen)
-		e.addFirst(program, int(i.Arg), seen)
+		b.add(program, int(i.Out), blanks, seen)
+		b.add(program, int(i.Arg), blanks, seen)
+		return
 	case syntax.InstCapture, syntax.InstEmptyWidth, syntax.InstNop:
-		e.addFirst(program, int(i.Out), seen)
-	default:
-		for c := range e.first {
-			e.first[c] = e.first[c] || c >= utf8.RuneSelf || i.Op == syntax.InstMatch || i.MatchRune(rune(c))
-		}
+		b.add(program, int(i.Out), blanks, seen)
+		return
+	}
+	for c := range b {
+		b[c] = b[c] || c >= utf8.RuneSelf || i.Op == syntax.InstMatch || i.MatchRune(rune(c))
+	}
+	if blanks && i.Op != syntax.InstMatch && (i.MatchRune(' ') || i.MatchRune('\t')) {
+		b.add(program, int(i.Out), blanks, seen)
 	}
 }
 
@@ -76,6 +87,9 @@ func requiredBytes(tree *syntax.Regexp) (all []byte) {
 // mayMatch reports whether the expression has to be tried: it is true for all lines that match.
 func (e *expression) mayMatch(line []byte) bool {
 	if len(line) > 0 && !e.first[line[0]] {
+		return false
+	}
+	if text := bytes.TrimLeft(line, " \t"); len(text) > 0 && !e.text[text[0]] {
 		return false
 	}
 	for _, c := range e.required {
