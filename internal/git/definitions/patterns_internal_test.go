@@ -32,12 +32,16 @@ func TestMayMatch(t *testing.T) {
 	pieces := strings.Split("public |static |export |const |def |func |class |struct |enum |typedef |template |create |"+
 		"table |  |\t| |#|define |define(|\"|'|(|)|{|}|;|:|=|::|*|<|>|@|.|,|->|-|^|function |let |x|Größe|_a9|int |"+
 		"\u212A|ſ", "|")
-	matched, passed := 0, 0
+	margins := []string{"", "", "", "\t", "  ", " \t "}
+	ends := []string{"", "x", " = 1", "(x) {", "(x)", " = object", ":"}
+	matched, indented, passed := 0, 0, 0
 	for range 60_000 {
 		var b strings.Builder
-		for range 1 + r.IntN(7) {
+		b.WriteString(margins[r.IntN(len(margins))])
+		for range 1 + r.IntN(5) {
 			b.WriteString(pieces[r.IntN(len(pieces))])
 		}
+		b.WriteString(ends[r.IntN(len(ends))])
 		row := patterns[r.IntN(len(patterns))]
 		line := []byte(b.String())
 		for _, e := range namers()[row.languages[0]].expressions() {
@@ -48,12 +52,15 @@ func TestMayMatch(t *testing.T) {
 			if does {
 				matched++
 			}
+			if does && strings.HasPrefix(e.String(), `^\s+`) {
+				indented++
+			}
 			if !may {
 				passed++
 			}
 		}
 	}
-	if matched < 1000 || passed < 100_000 {
-		t.Errorf("only %d matched, and %d were not tried", matched, passed)
+	if matched < 1000 || indented < 20 || passed < 100_000 {
+		t.Errorf("only %d matched, %d of them indented, and %d were not tried", matched, indented, passed)
 	}
 }
