@@ -140,7 +140,7 @@ func (c *clone) unpack(ctx context.Context, in io.Reader, dir string, o unpack.O
 	if err := c.complete(ctx, report.Comment); err != nil {
 		return report, err
 	}
-	c.SetStats(c.index)
+	c.index.SetStats(c.Stat)
 	return report, nil
 }
 
@@ -192,7 +192,10 @@ func (f *folder) makeClone(ctx context.Context, c *client.Client) (_ Result, err
 	}
 	stats, err := f.writtenStats(r.clone.index.Paths())
 	if err == nil {
-		r.clone.index.SetStats(stats)
+		r.clone.index.SetStats(func(path string) (dotgit.Stat, bool) {
+			s, ok := stats[path]
+			return s, ok
+		})
 		err = r.clone.place(f.options.Dir)
 	}
 	if err != nil {

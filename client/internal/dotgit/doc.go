@@ -6,7 +6,7 @@
 //	unpack.New(root, unpack.Options{Git: in.Member, Copy: in.Copy, …}).Tar(ctx, archive)
 //	in.Commit = …                                      // of the archive's comment
 //	index, err := in.Create(ctx)                       // everything is compared and written
-//	in.SetStats(index)                                 // what git compares with the files
+//	index.SetStats(in.Stat)                            // what git compares with the files
 //	err = index.WriteFile("work/.git/index")           // from now on it is a clone
 //
 //	r, err := dotgit.Open("work")                      // an existing clone

@@ -112,14 +112,12 @@ func (in *Incoming) Done(w unpack.Written) {
 	}
 }
 
-// SetStats gives the entries of an index the Stat of the files as they were unpacked, in a folder in which none was
-// renamed since.
-func (in *Incoming) SetStats(x *Index) {
-	for i := range x.Entries {
-		if f := in.files[x.Entries[i].Path]; f != nil {
-			x.Entries[i].Stat = f.stat
-		}
+// Stat returns that of a file as it was unpacked: a rename changes it.
+func (in *Incoming) Stat(path string) (s Stat, ok bool) {
+	if f := in.files[path]; f != nil {
+		return f.stat, true
 	}
+	return s, false
 }
 
 // members are the files and folders that .git may have in an archive.

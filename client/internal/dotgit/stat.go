@@ -23,9 +23,9 @@ func (x *Index) Paths() iter.Seq[string] {
 }
 
 // SetStats gives entries their Stat; others keep theirs.
-func (x *Index) SetStats(stats map[string]Stat) {
+func (x *Index) SetStats(of func(path string) (Stat, bool)) {
 	for i := range x.Entries {
-		if s, ok := stats[x.Entries[i].Path]; ok {
+		if s, ok := of(x.Entries[i].Path); ok {
 			x.Entries[i].Stat = s
 		}
 	}
