@@ -7,7 +7,6 @@ type counts struct {
 	last   []uint32 // by the number of a document, its entry that was added last, counted from 1
 	all    []count
 	others []occurrence // see count.value
-	given  []rank.Count // see of
 	isFull bool         // some entries are missing
 }
 
@@ -31,8 +30,12 @@ const (
 	isOther  = 0xffff
 )
 
-func newCounts(documents, terms int) *counts {
-	return &counts{last: make([]uint32, documents), given: make([]rank.Count, terms)}
+func newCounts(documents int) *counts { return &counts{last: make([]uint32, documents)} }
+
+// cost is the memory.
+func (c *counts) cost() int64 {
+	const last, entry, other = 4, 8, 16
+	return int64(last*cap(c.last) + entry*cap(c.all) + other*cap(c.others))
 }
 
 // add adds a term of a document. Two segments that have the document say the same.
@@ -63,19 +66,18 @@ func (c *counts) lack(s *segment, docs []uint32) {
 	}
 }
 
-// of returns the counts of a document by terms, which are valid until the next call; false if its words are not
-// counted.
-func (c *counts) of(at number) ([]rank.Count, bool) {
-	clear(c.given)
+// of returns the counts of a document by terms, in the memory of given; false if its words are not counted.
+func (c *counts) of(at number, given []rank.Count) ([]rank.Count, bool) {
+	clear(given)
 	for e := c.last[at]; e > 0; e = c.all[e-1].before {
 		switch entry := c.all[e-1]; {
 		case entry.term == unknownTerm:
 			return nil, false
 		case entry.value == isOther:
-			c.given[entry.term] = c.others[c.all[e-2].before].count()
+			given[entry.term] = c.others[c.all[e-2].before].count()
 		default:
-			c.given[entry.term].Other = int32(entry.value)
+			given[entry.term].Other = int32(entry.value)
 		}
 	}
-	return c.given, !c.isFull
+	return given, !c.isFull
 }

@@ -72,7 +72,8 @@ type Index struct {
 }
 
 // New returns an index, with the segments in its folder. A quarter of the memory is for the numbers of documents, half
-// for the segments if they are in memory, and the rest for what is below folders. Close it.
+// for the segments if they are in memory, a sixteenth for the candidates of late queries, and the rest for what is
+// below folders. Close it.
 func New(o Options) (*Index, error) {
 	o.Memory, o.DirBytes = cmp.Or(o.Memory, DefaultMemory), cmp.Or(o.DirBytes, DefaultDirBytes)
 	if o.Logger == nil {
@@ -84,7 +85,7 @@ func New(o Options) (*Index, error) {
 		wake:    make(chan struct{}, 1), asked: lru.New[git.ID, struct{}](maxAsked),
 		heads: lru.New[string, knownHead](maxHeads),
 	}
-	x.state = &state{numbering: x.newNumbering(), absent: roaring.New()}
+	x.state = &state{numbering: x.newNumbering(), absent: roaring.New(), views: x.newViews()}
 	if o.Dir == "" {
 		return x, nil
 	}
@@ -97,12 +98,19 @@ func New(o Options) (*Index, error) {
 	return x, nil
 }
 
+// viewShare is the part of the memory for views.
+const viewShare = 16
+
 func (x *Index) newNumbering() *numbering {
 	bytes := x.options.Memory / 4
 	if x.options.Dir != "" {
 		bytes *= 3
 	}
-	return newNumbering(bytes)
+	return newNumbering(bytes - x.options.Memory/viewShare)
+}
+
+func (x *Index) newViews() *lru.Cache[string, View] {
+	return lru.New[string, View](x.options.Memory / viewShare)
 }
 
 // Close closes the files. No search may run, nor [Index.Run].
@@ -142,7 +150,7 @@ func (x *Index) replace(anew bool, gone []*segment, added ...opened) {
 	x.changing.Lock()
 	defer x.changing.Unlock()
 	old := x.now()
-	next := &state{numbering: old.numbering}
+	next := &state{numbering: old.numbering, views: x.newViews()}
 	for _, s := range old.segments {
 		if !slices.ContainsFunc(gone, func(g *segment) bool { return g.name == s.name }) {
 			next.segments = append(next.segments, s)

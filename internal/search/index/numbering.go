@@ -174,14 +174,16 @@ func (f *Folder) list(s *Sum) {
 	}
 }
 
-// unite makes the bitmap of many documents.
+// unite makes the bitmap of many documents. Bitmaps come last: a number is added to an array of numbers faster than to
+// the runs that folders have.
 func (f *Folder) unite(s *Sum) {
 	f.docs = roaring.New()
 	f.docs.AddMany(s.numbers)
 	for _, below := range s.folders {
-		if below.docs == nil {
-			f.docs.AddMany(below.few)
-		} else {
+		f.docs.AddMany(below.few)
+	}
+	for _, below := range s.folders {
+		if below.docs != nil {
 			f.docs.Or(below.docs)
 		}
 	}

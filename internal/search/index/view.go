@@ -1,10 +1,12 @@
 package index
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
@@ -14,6 +16,18 @@ type Query struct {
 	Need Need
 	// Words are what files are ranked by, or nil; Need counts alone if there is a pattern besides them.
 	Words *rank.Query
+}
+
+// byWords reports whether files are searched for words alone.
+func (q Query) byWords() bool { return q.Words != nil && !q.Words.HasPattern() }
+
+// key is equal for queries with the same view.
+func (q Query) key() string {
+	if !q.byWords() {
+		return fmt.Sprint(q.Need)
+	}
+	forms, exact := q.Words.Forms()
+	return fmt.Sprintf("%q %t", forms, exact)
 }
 
 // Verdict is what the index knows of a file.
@@ -42,23 +56,23 @@ type View struct {
 	state    *state
 	searched *roaring.Bitmap // documents to be looked at: candidates, and those in no segment
 	counts   *counts         // nil: candidates are read
+	given    []rank.Count    // see counts.of
 }
 
-// state are the segments at one time. It does not change.
+// state are the segments at one time. They do not change.
 type state struct {
 	numbering *numbering
 	segments  []*segment
 	known     []known         // the documents that are numbered
 	absent    *roaring.Bitmap // those of them that are in no segment
+	// views are those of late queries: a client asks the same of many commits, or page after page.
+	views *lru.Cache[string, View]
 }
 
 // View returns the index for one query. It reads the lists of all segments; a damaged one is dropped.
 func (x *Index) View(q Query) *View {
-	for {
-		x.reading.RLock()
-		v := &View{state: x.now()}
-		failed := v.collect(q)
-		x.reading.RUnlock()
+	for key := q.key(); ; {
+		v, failed := x.view(q, key)
 		if failed == nil {
 			return v
 		}
@@ -66,14 +80,30 @@ func (x *Index) View(q Query) *View {
 	}
 }
 
+func (x *Index) view(q Query, key string) (*View, *damage) {
+	x.reading.RLock()
+	defer x.reading.RUnlock()
+	now := x.now()
+	if v, ok := now.views.Get(key); ok {
+		v.given = make([]rank.Count, len(v.given))
+		return &v, nil
+	}
+	v := View{state: now}
+	if failed := v.collect(q); failed != nil {
+		return nil, failed
+	}
+	now.views.Put(key, v, v.cost())
+	return &v, nil
+}
+
 // collect finds the candidates.
 func (v *View) collect(q Query) *damage {
 	v.searched = v.state.absent.Clone()
-	words := q.Words != nil && !q.Words.HasPattern()
+	words := q.byWords()
 	v.Scans = !words && len(q.Need) == 0
 	if words {
 		if forms, exact := q.Words.Forms(); !exact && len(forms) <= maxTerms {
-			v.counts = newCounts(len(v.state.known), len(forms))
+			v.counts, v.given = newCounts(len(v.state.known)), make([]rank.Count, len(forms))
 		}
 	}
 	var l lookup
@@ -150,6 +180,18 @@ func (v *View) addWords(l *lookup, q *rank.Query) error {
 	return nil
 }
 
+// viewCost is the memory of a view besides its candidates, with a key of usual length.
+const viewCost = 1 << 10
+
+// cost is the memory of a view that is kept.
+func (v *View) cost() int64 {
+	cost := viewCost + int64(v.searched.GetSizeInBytes())
+	if v.counts != nil {
+		cost += v.counts.cost()
+	}
+	return cost
+}
+
 // Counts reports whether the words of most files are counted, so that these are not read.
 func (v *View) Counts() bool { return v.counts != nil }
 
@@ -174,7 +216,7 @@ func (v *View) File(id git.ID, path string, folder *Sum) (Verdict, rank.Tally) {
 	case v.counts == nil || k.language != NamerOf(path).Language():
 		verdict = Candidate
 	default:
-		counts, complete := v.counts.of(at)
+		counts, complete := v.counts.of(at, v.given)
 		if !complete {
 			return Candidate, rank.Tally{}
 		}
