@@ -194,7 +194,7 @@ var arrows = map[string][]string{
 	},
 	"internal/repos/quarantine": {"internal/base/panics"},
 	"internal/repos/repostest":  {"internal/git", "internal/repos"},
-	"internal/repos/stamp":      {},
+	"internal/repos/stamp":      {"internal/git/objects/files"},
 
 	"internal/git": {
 		"internal/base/lru", "internal/base/panics", "internal/git/charset", "internal/git/commitgraph",

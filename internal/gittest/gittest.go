@@ -145,6 +145,18 @@ func (r *Repo) WriteFile(name string, content []byte) {
 	}
 }
 
+// Age makes the repository's files an hour old, as those of most mirrors are: a stamp of files that were just written
+// is not relied on.
+func (r *Repo) Age() {
+	r.t.Helper()
+	// Go's library cannot change the times of a link.
+	past := time.Now().Add(-time.Hour).Format("200601021504")
+	touch := exec.Command("find", r.Dir, "-exec", "touch", "-h", "-t", past, "{}", "+") //nolint:gosec // a test's folder
+	if said, err := touch.CombinedOutput(); err != nil {
+		r.t.Fatalf("%v: %s", err, said)
+	}
+}
+
 // File is one entry of a commit.
 type File struct {
 	Path    string // any bytes but NUL

@@ -386,6 +386,8 @@ func TestPushesAreSeenAtOnce(t *testing.T) {
 		},
 	} {
 		for _, file := range []gittest.File{without, with, without} {
+			repo.Age()
+			update(t, x)
 			push(file)
 			for range 2 {
 				result, err := s.Search(t.Context(), search.Request{Query: words("pushed")})
@@ -403,6 +405,59 @@ func TestPushesAreSeenAtOnce(t *testing.T) {
 	}
 }
 
+// A branch that leads to another one, or whose file is a link, is noticed when it leads elsewhere.
+func TestIndirectHeadsAreSeenAtOnce(t *testing.T) {
+	alias := func(repo *gittest.Repo) string { return filepath.Join(repo.Dir, "refs/heads/alias") }
+	link := func(repo *gittest.Repo, target string) {
+		if now, err := os.Readlink(alias(repo)); err == nil && now == target {
+			return
+		}
+		if err := os.RemoveAll(alias(repo)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, alias(repo)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, point := range map[string]func(repo *gittest.Repo, branch string){
+		"a symbolic ref": func(repo *gittest.Repo, branch string) {
+			repo.Git("symbolic-ref", "refs/heads/alias", "refs/heads/"+branch)
+		},
+		"another link": link,
+		"another target of the link": func(repo *gittest.Repo, branch string) {
+			repo.SetRef("refs/heads/target", repo.Git("rev-parse", branch))
+			link(repo, "target")
+		},
+		"a packed branch, with a folder in its place": func(repo *gittest.Repo, branch string) {
+			repo.WriteFile("packed-refs", fmt.Appendf(nil, "%s refs/heads/alias\n", repo.Git("rev-parse", branch)))
+			if err := os.MkdirAll(alias(repo), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			repo := hello(t, root, "repo")
+			repo.Commit("with", gittest.Regular("a", "pushed\n"))
+			repo.Commit("without", gittest.Regular("a", "nothing\n"))
+			point(repo, "without")
+			repo.Git("symbolic-ref", "HEAD", "refs/heads/alias")
+			b := newBench(t, root, search.Options{})
+			x := b.newIndex("")
+			s := b.with(x)
+			for _, branch := range []string{"with", "without", "with"} {
+				repo.Age()
+				update(t, x)
+				point(repo, branch)
+				result, err := s.Search(t.Context(), search.Request{Query: words("pushed")})
+				if err != nil || (result.Lines == 1) != (branch == "with") || result.Counts.Files == 0 {
+					t.Errorf("%s: %+v, %v", branch, result, err)
+				}
+			}
+		})
+	}
+}
+
 // The index knows what the HEADs of repositories lead to before anything is searched, and not after a push.
 func TestHeadsAreKnownOnceIndexed(t *testing.T) {
 	root := t.TempDir()
@@ -417,6 +472,7 @@ func TestHeadsAreKnownOnceIndexed(t *testing.T) {
 		if head, ok := x.Head(repository); ok {
 			t.Errorf("%v is known before", head)
 		}
+		repo.Age()
 		update(t, x)
 		if head, ok := x.Head(repository); !ok || head.Commit.String() != repo.Git("rev-parse", "HEAD") {
 			t.Errorf("%v, %t", head, ok)

@@ -17,12 +17,13 @@ func inode(info fs.FileInfo) uint64 {
 	return 0
 }
 
-// examine is zero for a file that cannot be examined. Unlike [os.Lstat] it leaves nothing for the garbage collector: a
+// examine is zero for a file that cannot be examined. Unlike [os.Stat] it leaves nothing for the garbage collector: a
 // search looks at tens of thousands of files.
 func examine(path string) (f file) {
 	var stat unix.Stat_t
-	if unix.Lstat(path, &stat) == nil {
-		f = file{uint32(stat.Mode), stat.Size, stat.Mtim.Nano(), stat.Ino} //nolint:unconvert // as above
+	if unix.Stat(path, &stat) == nil {
+		regular := stat.Mode&unix.S_IFMT == unix.S_IFREG
+		f = file{uint32(stat.Mode), regular, stat.Size, stat.Mtim.Nano(), stat.Ino} //nolint:unconvert // as above
 	}
 	return f
 }

@@ -21,18 +21,19 @@ const (
 	maxHeads = 20_000 * headCost
 )
 
-// Head returns the commit that HEAD leads to, if that is known and no file has changed since.
+// Head returns the commit that HEAD leads to, if that is known and no file has changed since, or shortly before.
 func (x *Index) Head(repository *repos.Repository) (Head, bool) {
 	known, ok := x.heads.Get(repository.Name())
 	if !ok {
 		return Head{}, false
 	}
 	stamp, err := repository.HeadStamp(known.ref)
-	return known.Head, err == nil && stamp == known.stamp
+	return known.Head, err == nil && known.stamp.IsStill(&stamp)
 }
 
 // RememberHead remembers the commit of a snapshot's HEAD. The stamp is taken first, and HEAD is read once more, so that
-// a push between them is not missed.
+// a push between them is not missed. A HEAD that leads to its commit by way of several refs is read in each search: the
+// stamp is of one alone.
 func (x *Index) RememberHead(repository *repos.Repository, snapshot *git.Snapshot, commit git.Commit) {
 	if known, ok := x.Head(repository); ok && known.Commit == commit.ID {
 		return
@@ -45,8 +46,16 @@ func (x *Index) RememberHead(repository *repos.Repository, snapshot *git.Snapsho
 	if err != nil {
 		return
 	}
-	if now, err := snapshot.Head(); err == nil && now.Name == before.Name && now.Commit == commit.ID {
-		name := repository.Name()
-		x.heads.Put(name, knownHead{Head{commit.ID, commit.Tree}, before.Name, stamp}, int64(headCost+len(name)))
+	now, err := snapshot.Head()
+	if err != nil || now.Name != before.Name || now.Commit != commit.ID || !isDirect(snapshot, now) {
+		return
 	}
+	name := repository.Name()
+	x.heads.Put(name, knownHead{Head{commit.ID, commit.Tree}, now.Name, stamp}, int64(headCost+len(name)))
+}
+
+// isDirect reports whether HEAD holds its commit, or points to the branch that does.
+func isDirect(snapshot *git.Snapshot, head git.Ref) bool {
+	branch, err := snapshot.DefaultBranch()
+	return err == nil && (branch != "" && branch == head.Branch() || head.Name == "HEAD")
 }

@@ -83,14 +83,14 @@ type Seen struct {
 	At   time.Time
 }
 
-// timestampGrain is the coarsest resolution of a file system's times (FAT has two seconds). What was
+// TimestampGrain is the coarsest resolution of a file system's times (FAT has two seconds). What was
 // read within that time of its last change may have changed again invisibly: git calls such entries
 // racy.
-const timestampGrain = 2 * time.Second
+const TimestampGrain = 2 * time.Second
 
 // IsStill reports whether nothing has changed since. It may be false although nothing has.
 func (s Seen) IsStill(now fs.FileInfo) bool {
-	return Same(s.Info, now) && (now == nil || s.At.Sub(now.ModTime()) > timestampGrain)
+	return Same(s.Info, now) && (now == nil || s.At.Sub(now.ModTime()) > TimestampGrain)
 }
 
 // Same reports whether a file is unchanged, as far as its times tell. Nil is a missing file.
