@@ -15,7 +15,7 @@ import (
 
 // cloneState is how the last run left a clone.
 type cloneState struct {
-	Commit  string `json:"commit"`
+	Commit  string `json:"commit"`  // "" if there was nothing to bring
 	Head    string `json:"head"`    // the branch, or ""
 	Tracked string `json:"tracked"` // the object of the server's branch or tag
 	Index   string `json:"index"`   // names the index file
@@ -38,7 +38,11 @@ func (f *folder) remember(r *dotgit.Repository, in *dotgit.Incoming) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(cloneState{in.Commit.String(), in.Branch(), in.Target.String(), index})
+	return f.writeCloneState(cloneState{in.Commit.String(), in.Branch(), in.Target.String(), index})
+}
+
+func (f *folder) writeCloneState(s cloneState) error {
+	text, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}

@@ -41,23 +41,32 @@ func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotg
 	if err != nil {
 		return Result{}, err
 	}
-	base, err := f.baseOf(ctx, repository, head)
-	if err != nil {
+	a := &advance{repository: repository, known: known, head: head}
+	if a.base, err = a.baseOfUpdate(ctx); err != nil {
 		return Result{}, err
 	}
-	a := &advance{repository: repository, known: known, head: head, base: base}
-	if a.run, err = f.newRun(base.String(), nil); err != nil {
+	result, err := a.tryBase(ctx, f, c)
+	if errors.Is(err, errOtherBase) {
+		a.base = head.Commit
+		return a.tryBase(ctx, f, c)
+	}
+	return result, err
+}
+
+// tryBase brings the difference from the base, and applies it.
+func (a *advance) tryBase(ctx context.Context, f *folder, c *client.Client) (_ Result, err error) {
+	if a.run, err = f.newRun(a.base.String(), nil); err != nil {
 		return Result{}, err
 	}
 	defer func() { a.before.close() }()
-	a.result.Base, a.result.Commit = head.Commit.String(), head.Commit.String()
+	a.result.Base, a.result.Commit = a.head.Commit.String(), a.head.Commit.String()
 	// Those before the base may be missing in a clone with a part of the history.
 	for _, a.depth = range []string{deltaDepth, "1"} {
 		known, err := a.fetch(ctx, c)
 		switch {
 		case known:
 			return a.result, err
-		case errors.Is(err, dotgit.ErrIncomplete) && a.depth == deltaDepth && repository.IsShallow():
+		case errors.Is(err, dotgit.ErrIncomplete) && a.depth == deltaDepth && a.repository.IsShallow():
 			continue
 		case err != nil:
 			return a.result, err
@@ -74,26 +83,26 @@ type advance struct {
 	repository *dotgit.Repository
 	known      cloneState
 	head       dotgit.Head
-	base       git.ID // what the archive may be the difference from
+	base       git.ID // what the archive may be the difference from, and the files are compared with
 	update     *dotgit.Update
 	files      spooled
 	tracked    git.ID // what the clone remembered of the server before
 }
 
-// baseOf returns the commit that the update is the difference from: that of HEAD or, if the user has
+// baseOfUpdate returns the commit that the update is the difference from: that of HEAD or, if the user has
 // committed something, the last one of the server.
-func (f *folder) baseOf(ctx context.Context, r *dotgit.Repository, head dotgit.Head) (git.ID, error) {
-	branch, ok := strings.CutPrefix(head.Name, "refs/heads/")
-	if !ok {
-		return head.Commit, nil
+func (a *advance) baseOfUpdate(ctx context.Context) (git.ID, error) {
+	branch, ok := strings.CutPrefix(a.head.Name, "refs/heads/")
+	if !ok || a.isOurs() {
+		return a.head.Commit, nil
 	}
-	tracked, err := r.Ref("refs/remotes/origin/" + branch)
-	if err != nil || tracked.IsZero() || tracked == head.Commit {
-		return head.Commit, err
+	tracked, err := a.repository.Ref("refs/remotes/origin/" + branch)
+	if err != nil || tracked.IsZero() || tracked == a.head.Commit {
+		return a.head.Commit, err
 	}
-	behind, err := r.IsAncestor(ctx, head.Commit, tracked)
+	behind, err := a.repository.IsAncestor(ctx, a.head.Commit, tracked)
 	if behind || err != nil {
-		return head.Commit, err
+		return a.head.Commit, err
 	}
 	return tracked, nil
 }
@@ -127,6 +136,9 @@ func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err 
 	defer func() { _ = d.Close() }() // it was only read
 	if known, err := a.knows(ctx, d.Commit); known || err != nil {
 		_, _ = io.CopyN(io.Discard, d.Download, nothingNew) // see take
+		if err == nil && a.known == (cloneState{}) {
+			err = a.writeCloneState(cloneState{Tracked: d.Commit}) // a later branch may lack the commit that tells
+		}
 		return known, err
 	}
 	a.start(d)
@@ -149,8 +161,7 @@ func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err 
 
 // errUnrelated says that a clone is probably one of another repository.
 var errUnrelated = errors.New("the server knows neither the commit nor the origin of this clone: it may be one of " +
-	"another " +
-	"repository; git fetch, or name another folder")
+	"another repository; git fetch, or name another folder")
 
 // track publishes what has come, and remembers the server's branch or tag, unless git has fetched a later one
 // from elsewhere.
@@ -158,7 +169,7 @@ func (a *advance) track(ctx context.Context) (err error) {
 	if a.tracked, err = a.repository.Ref(a.update.Tracking()); err != nil {
 		return err
 	}
-	later, related := false, a.known.Commit != "" || a.fromBase
+	later, related := false, a.known != cloneState{} || a.fromBase
 	if !a.tracked.IsZero() && a.tracked.String() != a.known.Tracked {
 		if later, err = a.update.IsAncestor(ctx, a.update.Commit, a.tracked); err != nil {
 			return err
@@ -179,11 +190,17 @@ func (a *advance) track(ctx context.Context) (err error) {
 	}
 }
 
+// errOtherBase says that the server has the user's commits, so that the update is the difference from them.
+var errOtherBase = errors.New("the update is the difference from another commit than that of HEAD")
+
 // apply brings the working tree, the index and HEAD to the commit.
 func (a *advance) apply(ctx context.Context) error {
 	reason, err := a.hindrance(ctx)
-	if reason != "" || err != nil {
+	switch {
+	case reason != "" || err != nil:
 		return a.stayBehind(reason, err)
+	case a.base != a.head.Commit:
+		return errOtherBase
 	}
 	if err := a.noteConverted(ctx); err != nil {
 		return err

@@ -194,3 +194,65 @@ func TestCloneOfAnotherRepositoryIsRefused(t *testing.T) {
 	}
 	p.git("fsck", "--strict")
 }
+
+// TestUpdatesAreFromWhatIsThere: the files are brought from the commit of HEAD to that of the server, also where the
+// server was asked for the difference from another one.
+func TestUpdatesAreFromWhatIsThere(t *testing.T) {
+	t.Parallel()
+	rewrite := func(p *place, version string) {
+		p.repo.Git("update-ref", "-d", "refs/heads/main")
+		p.commit(gittest.Regular("README", version), gittest.Regular("only "+version, "x"))
+	}
+	t.Run("the branch was replaced while another one was checked out", func(t *testing.T) {
+		t.Parallel()
+		p := newClonePlace(t)
+		p.commit(oddFiles("one")...)
+		p.sync(checkouts)
+		p.git("switch", "-qc", "away")
+		p.git("commit", "-qm", "away", "--allow-empty")
+		rewrite(p, "other")
+		if result := p.sync(checkouts); result.Behind != ReasonElsewhere {
+			t.Fatalf("%+v", result)
+		}
+		p.git("switch", "-q", "main")
+		if result := p.sync(checkouts); result.Behind != "" {
+			t.Fatalf("%+v", result)
+		}
+		p.isClone()
+	})
+	t.Run("local commits come back, and are undone", func(t *testing.T) {
+		t.Parallel()
+		p := newClonePlace(t)
+		p.commit(oddFiles("one")...)
+		p.sync(checkouts)
+		p.write("README", "mine")
+		p.write("mine", "mine")
+		p.git("add", "-A")
+		p.git("commit", "-qm", "mine")
+		p.repo.Git("fetch", "-q", p.dir, "main:main")
+		p.commit(append(oddFiles("one"), gittest.Regular("new", "x"))...)
+		if result := p.sync(checkouts); result.Behind != "" || result.Commit != p.repo.Git("rev-parse", "main") {
+			t.Fatalf("%+v", result)
+		}
+		p.isClone()
+	})
+	for _, how := range clones[:3] {
+		t.Run(how.name+", and the branch is replaced", func(t *testing.T) {
+			t.Parallel()
+			p := newClonePlace(t)
+			p.commit(oddFiles("one")...)
+			p.commit(oddFiles("two")...)
+			how.make(p)
+			p.sync(checkouts) // there is nothing new
+			rewrite(p, "other")
+			result := p.sync(checkouts)
+			if p.git("rev-parse", "--is-shallow-repository") == "true" {
+				if p.isClone(); result.Behind != "" {
+					t.Errorf("%+v", result)
+				}
+			} else if result.Behind != ReasonCommits || p.git("rev-parse", "origin/main") != p.repo.Git("rev-parse", "main") {
+				t.Errorf("%+v", result)
+			}
+		})
+	}
+}
