@@ -205,7 +205,7 @@ func (a *advance) apply(ctx context.Context) error {
 	if err := a.noteConverted(ctx); err != nil {
 		return err
 	}
-	locked, staged, err := a.update.Begin()
+	locked, staged, err := a.update.Begin(a.head)
 	if errors.Is(err, dotgit.ErrLocked) {
 		return a.stayBehind(ReasonLocked, nil)
 	}
@@ -229,7 +229,7 @@ func (a *advance) apply(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, locked.Cancel())
 	}
-	if err := locked.Finish(a.head, stats); err != nil {
+	if err := locked.Finish(stats); err != nil {
 		return err
 	}
 	a.result.Commit = a.update.Commit.String()

@@ -361,3 +361,52 @@ func (p *place) questions() map[string]string {
 	}
 	return answers
 }
+
+// TestCloneChangesDuringDownload: what git does while an update is on its way is seen before a file is written.
+func TestCloneChangesDuringDownload(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do     []string // arguments of git, word by word
+		reason string
+	}{
+		"a commit":              {[]string{"commit -qm mine --allow-empty"}, ReasonCommits},
+		"another branch":        {[]string{"switch -qc topic"}, ReasonElsewhere},
+		"a detached HEAD":       {[]string{"switch -q --detach"}, ReasonElsewhere},
+		"a merge":               {[]string{"switch -qc topic", "commit -qm mine --allow-empty", "switch -q main", "merge -q --no-commit --no-ff topic"}, ReasonUnfinished},
+		"a commit that is gone": {[]string{"commit -qm mine --allow-empty", "reset -q --hard HEAD~1"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newClonePlace(t)
+			p.commit(gittest.Regular("a", "1"))
+			p.commit(gittest.Regular("a", "2"))
+			p.repo.Git("clone", "-q", "file://"+p.repo.Dir, p.dir)
+			p.commit(gittest.Regular("a", "3"))
+			var files string
+			did := false
+			result := p.sync(func(o *Options) {
+				checkouts(o)
+				o.Events = func(e Event) {
+					if e.Event != EventStart || did {
+						return
+					}
+					did = true
+					for _, words := range c.do {
+						p.git(strings.Fields(words)...)
+					}
+					files = fmt.Sprint(p.files(), p.questions())
+				}
+			})
+			if !did || result.Behind != c.reason {
+				t.Fatalf("%+v, want %q", result, c.reason)
+			}
+			if now := fmt.Sprint(p.files(), p.questions()); c.reason != "" && now != files {
+				t.Errorf("there is %s, before it was %s", now, files)
+			}
+			if c.reason == "" {
+				p.isClone()
+			}
+			p.git("fsck", "--strict")
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/internal/dotgit"
 	"github.com/repomcp/repomcp/client/internal/retry"
 	"github.com/repomcp/repomcp/client/unpack"
 )
@@ -46,7 +47,7 @@ func isBegunAnew(err error) bool {
 	switch {
 	case ok: // a user has made a file in place of a needed folder
 		return refused.Reason == unpack.InTheWay || refused.Reason == unpack.ThroughLink
-	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), isAbsent(err):
+	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), errors.Is(err, dotgit.ErrMoved), isAbsent(err):
 		return true // the last if a user has removed a folder that was written to
 	case errors.Is(err, client.ErrNetwork): // package client has tried again
 		return false

@@ -16,8 +16,8 @@
 //	…
 //	u, err := r.Compare(ctx, in, base)                 // in a quarantine
 //	err = errors.Join(u.Publish(), u.Track(old))       // as git fetch
-//	a, staged, err := u.Begin()                        // takes index.lock
-//	err = a.Finish(head, stats)                        // index, branch, HEAD
+//	a, staged, err := u.Begin(head)                    // locks index, branch, HEAD
+//	err = a.Finish(stats)                              // writes and releases them
 //
 // # Promises
 //

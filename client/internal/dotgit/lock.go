@@ -17,8 +17,8 @@ import (
 var (
 	// ErrLocked says that another git program changes the repository, or was killed while it did.
 	ErrLocked = errors.New("another git program has locked the repository")
-	// ErrMoved says that a user has moved a branch meanwhile.
-	ErrMoved = errors.New("the branch was moved meanwhile")
+	// ErrMoved says that a user has moved HEAD or a branch meanwhile.
+	ErrMoved = errors.New("HEAD or a branch was moved meanwhile")
 )
 
 const lockExtension = ".lock"
@@ -56,7 +56,7 @@ func (r *Repository) mark() []byte { return []byte("repomcp sync " + r.dir + "\n
 // Recover removes the locks that a killed run has left. The caller must be the only run in the working
 // tree. Locks of git and of other working trees stay.
 func (r *Repository) Recover() error {
-	for _, name := range []string{r.IndexFile(), filepath.Join(r.folder, "HEAD"), r.configFile(), r.shallowFile()} {
+	for _, name := range []string{r.IndexFile(), r.headFile(), r.configFile(), r.shallowFile()} {
 		if err := r.unlock(name + lockExtension); err != nil {
 			return err
 		}
@@ -135,13 +135,18 @@ func (r *Repository) setRef(name string, id, old git.ID) (err error) {
 	if now != old {
 		return fmt.Errorf("%w: %s", ErrMoved, name)
 	}
+	return l.setRef(name, id, old)
+}
+
+// setRef has the locked ref hold an object in place of another one.
+func (l *lock) setRef(name string, id, old git.ID) error {
 	if isFolder(l.name) { // of refs that were deleted; git removes such folders, too
 		_ = os.Remove(l.name)
 	}
 	if err := l.write(id.String() + "\n"); err != nil {
 		return err
 	}
-	return r.log(filepath.Join(r.common, "logs", filepath.FromSlash(name)), id, old)
+	return l.r.log(filepath.Join(l.r.common, "logs", filepath.FromSlash(name)), id, old)
 }
 
 // log appends to a reflog, unless the repository has none: git-reflog(1).

@@ -136,9 +136,11 @@ type Head struct {
 	Commit git.ID
 }
 
+func (r *Repository) headFile() string { return filepath.Join(r.folder, "HEAD") }
+
 // Head reads HEAD.
 func (r *Repository) Head() (h Head, err error) {
-	content, err := os.ReadFile(filepath.Join(r.folder, "HEAD"))
+	content, err := os.ReadFile(r.headFile())
 	if err != nil {
 		return h, err
 	}

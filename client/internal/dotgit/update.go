@@ -168,26 +168,51 @@ func (u *Update) Converted(ctx context.Context) (map[string]git.ID, error) {
 	})
 }
 
-// Advance is an update of the working tree. It has the lock of the index.
+// Advance is an update of the working tree. It has the locks of all that it moves.
 type Advance struct {
 	*Update
-	lock  *lock
-	index *Index
+	from              Head
+	old               git.ID // the commit of the branch
+	index             *Index
+	lock, head, moved *lock // of the index, of HEAD and of the branch; nil if not taken
 }
 
-// Begin locks the index. staged are the paths that a user has changed in it, and that the update
-// would change.
-func (u *Update) Begin() (a *Advance, staged []string, err error) {
-	r := u.repository
-	l, err := r.lock(r.IndexFile())
-	if err != nil {
-		return nil, nil, err
+// Begin locks the index, HEAD and the branch of the update, so that no git program changes them until the end. from is
+// the HEAD of which the update was compared; if it has moved since, or an operation was begun, that is [ErrMoved].
+// staged are the paths that a user has changed in the index, and that the update would change.
+func (u *Update) Begin(from Head) (a *Advance, staged []string, err error) {
+	a = &Advance{Update: u, from: from}
+	if err = a.takeLocks(); err == nil {
+		a.index, err = u.repository.Index()
 	}
-	a = &Advance{Update: u, lock: l}
-	if a.index, err = r.Index(); err != nil {
-		return nil, nil, errors.Join(err, l.release())
+	if err != nil {
+		return nil, nil, errors.Join(err, a.Cancel())
 	}
 	return a, a.staged(), nil
+}
+
+func (a *Advance) takeLocks() (err error) {
+	r, branch := a.repository, a.Branch()
+	if a.lock, err = r.lock(r.IndexFile()); err != nil {
+		return err
+	}
+	if a.head, err = r.lock(r.headFile()); err != nil {
+		return err
+	}
+	now, err := r.Head()
+	if err == nil && (now != a.from || r.Unfinished() != "") {
+		err = fmt.Errorf("%w: HEAD", ErrMoved)
+	}
+	if err != nil || branch == "" {
+		return err
+	}
+	if a.moved, err = r.lock(r.refFile(branch)); err != nil {
+		return err
+	}
+	if a.old, err = r.Ref(branch); err == nil && branch == a.from.Name && a.old != a.from.Commit {
+		err = fmt.Errorf("%w: %s", ErrMoved, branch)
+	}
+	return err
 }
 
 // Index reads the index of the repository.
@@ -242,54 +267,48 @@ func (e Entry) is(t git.TreeEntry) bool {
 	return e.Stage == 0 && !e.IntentToAdd && e.Mode == t.Mode && e.ID == t.ID
 }
 
-// Cancel releases the index.
-func (a *Advance) Cancel() error { return a.lock.release() }
+// Cancel releases the locks.
+func (a *Advance) Cancel() (err error) {
+	for _, l := range []*lock{a.moved, a.head, a.lock} {
+		if l != nil {
+			err = errors.Join(err, l.release())
+		}
+	}
+	return err
+}
 
-// Finish writes the index, with the Stat of each file that was written, moves HEAD from where it was,
-// and releases the index.
-func (a *Advance) Finish(from Head, stats map[string]Stat) (err error) {
-	defer func() { err = errors.Join(err, a.lock.release()) }()
+// Finish writes the index, with the Stat of each file that was written, moves HEAD, and releases the locks.
+func (a *Advance) Finish(stats map[string]Stat) (err error) {
+	defer func() { err = errors.Join(err, a.Cancel()) }()
 	a.index.apply(a.Change, stats)
 	if err := a.lock.replace(a.index.WriteFile); err != nil {
 		return err
 	}
-	return a.moveHead(from)
+	return a.moveHead()
 }
 
 // moveHead moves the branch of HEAD, or HEAD itself to the branch or the commit of the update.
-func (a *Advance) moveHead(from Head) (err error) {
-	r := a.repository
-	to := Head{Name: a.Branch(), Commit: a.Commit}
-	if to.Name != "" {
-		old := from.Commit
-		if from.Name != to.Name {
-			if old, err = r.Ref(to.Name); err != nil {
-				return err
-			}
-		}
-		err = r.setRef(to.Name, to.Commit, old)
-		if err == nil && old.IsZero() {
-			err = r.setUpstream(to.Name)
+func (a *Advance) moveHead() error {
+	r, branch := a.repository, a.Branch()
+	if branch != "" && a.old != a.Commit {
+		err := a.moved.setRef(branch, a.Commit, a.old)
+		if err == nil && a.old.IsZero() {
+			err = r.setUpstream(branch)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if from.Name != to.Name || to.Name == "" {
-		l, err := r.lock(filepath.Join(r.folder, "HEAD"))
-		if err != nil {
-			return err
+	if a.from.Name != branch || branch == "" {
+		content := a.Commit.String() + "\n"
+		if branch != "" {
+			content = "ref: " + branch + "\n"
 		}
-		defer func() { err = errors.Join(err, l.release()) }()
-		content := to.Commit.String() + "\n"
-		if to.Name != "" {
-			content = "ref: " + to.Name + "\n"
-		}
-		if err := l.write(content); err != nil {
+		if err := a.head.write(content); err != nil {
 			return err
 		}
 	}
-	return r.log(filepath.Join(r.folder, "logs", "HEAD"), to.Commit, from.Commit)
+	return r.log(filepath.Join(r.folder, "logs", "HEAD"), a.Commit, a.from.Commit)
 }
 
 // setUpstream has git fetch a new branch from the origin, and push it there, as git switch does.
