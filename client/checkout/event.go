@@ -52,7 +52,7 @@ const (
 	ReasonCommits    = "local commits"
 	ReasonElsewhere  = "other branch" // is checked out
 	ReasonUnfinished = "unfinished"   // a merge, a rebase or the like
-	ReasonLocked     = "locked"       // by a git program: there is an index.lock
+	ReasonLocked     = "locked"       // by a git program, for longer than a second
 )
 
 // ReasonOutside is the reason for an EventSkipped.

@@ -30,7 +30,22 @@ type lock struct {
 	name string // of the locked file
 }
 
-func (r *Repository) lock(name string) (*lock, error) {
+// lockPatience is how long a lock is waited for, as git does for refs: its commands hold locks for milliseconds.
+const (
+	lockPatience = time.Second
+	lockStep     = 10 * time.Millisecond
+)
+
+// lock waits for the lock of a file.
+func (r *Repository) lock(name string) (l *lock, err error) {
+	for start := time.Now(); ; time.Sleep(lockStep) {
+		if l, err = r.tryLock(name); !errors.Is(err, ErrLocked) || time.Since(start) > lockPatience {
+			return l, err
+		}
+	}
+}
+
+func (r *Repository) tryLock(name string) (*lock, error) {
 	at, err := filepath.Rel(r.common, name+lockExtension)
 	if err != nil {
 		return nil, err
@@ -47,7 +62,10 @@ func (r *Repository) lock(name string) (*lock, error) {
 		err = fmt.Errorf("%w: if none runs, remove %s", ErrLocked, filepath.ToSlash(at))
 		return nil, errors.Join(err, os.Remove(r.fresh()))
 	}
-	return &lock{r, name}, err
+	if err != nil {
+		return nil, err
+	}
+	return &lock{r, name}, nil
 }
 
 // mark is the content of all locks of this working tree.
