@@ -280,11 +280,15 @@ func (b *searchBench) makeHistory(ctx context.Context) error {
 	return err
 }
 
-// maxCommits bounds the commits of a history that are searched.
-const maxCommits = 5000
+const (
+	// maxCommits bounds the commits of a history that are searched.
+	maxCommits = 5000
+	// settled is the pass after the index has got everything.
+	settled = "settled"
+)
 
-// searchHistory searches for a needle in commits of the first-parent history, from the newest on, twice. Only the files
-// of branches and tags are in the index when it begins.
+// searchHistory searches for a needle in commits of the first-parent history, from the newest on, three times. Only the
+// files of branches and tags are in the index when it begins, and those of all commits before the last time.
 func (b *searchBench) searchHistory(ctx context.Context, where string) error {
 	list, err := shell(ctx, isolated(), `git -C "$1/history.git" rev-list --first-parent -n "$2" HEAD`, b.root,
 		strconv.Itoa(maxCommits))
@@ -292,7 +296,12 @@ func (b *searchBench) searchHistory(ctx context.Context, where string) error {
 		return err
 	}
 	commits := strings.Fields(list)
-	for _, pass := range []string{"first", "second"} {
+	for _, pass := range []string{"first", "second", settled} {
+		if pass == settled {
+			if _, err := b.waitForIndex(ctx); err != nil {
+				return err
+			}
+		}
 		name := fmt.Sprintf("a needle that is nowhere, in each of %d commits, %s pass", len(commits), pass)
 		err := row(where, name, len(commits), func(i int) error {
 			_, err := b.find(map[string]any{"query": "zzyzx" + pass, "syntax": "text", "ref": commits[i]})
