@@ -59,7 +59,7 @@ func TestRandomLivesOfClones(t *testing.T) {
 // attempt runs git in the clone, where a command may fail: there is nothing to commit, or a conflict.
 func (l *cloneLife) attempt(args ...string) {
 	l.t.Helper()
-	command := exec.Command("git", append([]string{"-C", l.dir}, args...)...) //nolint:gosec // of the test
+	command := exec.Command("git", append([]string{"-C", l.dir}, args...)...)
 	command.Env = gittest.Env()
 	_ = command.Run()
 }

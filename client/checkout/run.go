@@ -47,8 +47,10 @@ func isBegunAnew(err error) bool {
 	switch {
 	case ok: // a user has made a file in place of a needed folder
 		return refused.Reason == unpack.InTheWay || refused.Reason == unpack.ThroughLink
-	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), errors.Is(err, dotgit.ErrMoved), isAbsent(err):
-		return true // the last if a user has removed a folder that was written to
+	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), errors.Is(err, dotgit.ErrMoved):
+		return true
+	case isAbsent(err): // a user has removed a folder that was written to
+		return true
 	case errors.Is(err, client.ErrNetwork): // package client has tried again
 		return false
 	default:

@@ -151,7 +151,8 @@ func (r *Repo) Age() {
 	r.t.Helper()
 	// Go's library cannot change the times of a link.
 	past := time.Now().Add(-time.Hour).Format("200601021504")
-	touch := exec.Command("find", r.Dir, "-exec", "touch", "-h", "-t", past, "{}", "+") //nolint:gosec // a test's folder
+	//nolint:gosec // a test's folder
+	touch := exec.Command("find", r.Dir, "-exec", "touch", "-h", "-t", past, "{}", "+")
 	if said, err := touch.CombinedOutput(); err != nil {
 		r.t.Fatalf("%v: %s", err, said)
 	}
