@@ -16,7 +16,6 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -446,73 +445,6 @@ func (r *Repo) WriteCommitGraph(number uint64) {
 		}
 	case 3:
 		r.Git("-c", "commitGraph.generationVersion=1", "commit-graph", "write", "--reachable")
-	}
-}
-
-// Long skips a test under -short: one that takes seconds, runs the whole program, or needs
-// other programs than git.
-func Long(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it is long")
-	}
-}
-
-// Volume is how many cases a test makes: usual, or soak with REPOMCP_SOAK=1, as
-// `make soak` has it. What kinds of cases there are does not depend on it.
-func Volume(usual, soak int) int {
-	if os.Getenv("REPOMCP_SOAK") == "1" {
-		return soak
-	}
-	return usual
-}
-
-// Sample is the usual number, and an eighth of it under -short, at least 1. A long comparison
-// with another program applies it to its cases, and to how many of them it must have seen.
-func Sample(usual int) int {
-	if testing.Short() {
-		return max(1, usual/8)
-	}
-	return usual
-}
-
-// Patience bounds a wait that would never end. It asserts no speed: busy machines are slow.
-const Patience = 2 * time.Minute
-
-// Wait calls check again and again until it returns nil, for a state that no event announces. It
-// returns the last error when [Patience] ends.
-func Wait(check func() error) error {
-	for end := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
-		if err := check(); err == nil || time.Now().After(end) {
-			return err
-		}
-	}
-}
-
-// WaitForListener waits until a process in the background accepts connections at a TCP address.
-func WaitForListener(address string) error {
-	return Wait(func() error {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	})
-}
-
-var errAwaited = errors.New("waited in vain")
-
-// Await waits until a condition holds, like [Wait], and fails the test otherwise.
-func Await(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	err := Wait(func() error {
-		if condition() {
-			return nil
-		}
-		return errAwaited
-	})
-	if err != nil {
-		t.Fatalf("%v: %s", err, what)
 	}
 }
 
