@@ -2,7 +2,6 @@ package search_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
-	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
@@ -364,120 +362,6 @@ func TestIndexKeepsToItsBounds(t *testing.T) {
 	}
 	if most < 3 || most > 12 {
 		t.Errorf("there were up to %d segments", most)
-	}
-}
-
-// A searcher that knows a repository, and that nothing in it matches, notices at once that HEAD leads elsewhere.
-func TestPushesAreSeenAtOnce(t *testing.T) {
-	root := t.TempDir()
-	repo := hello(t, root, "repo")
-	b := newBench(t, root, search.Options{})
-	x := b.newIndex("")
-	update(t, x)
-	s := b.with(x)
-	with, without := gittest.Regular("a", "pushed\n"), gittest.Regular("a", "nothing\n")
-	for name, push := range map[string]func(file gittest.File){
-		"a commit":     func(file gittest.File) { repo.Commit("main", file) },
-		"packed":       func(file gittest.File) { repo.Commit("main", file); repo.Git("pack-refs", "--all", "--prune") },
-		"another head": func(file gittest.File) { repo.Commit("b", file); repo.Git("symbolic-ref", "HEAD", "refs/heads/b") },
-		"a head before": func(file gittest.File) {
-			repo.Git("symbolic-ref", "HEAD", "refs/heads/main")
-			repo.Commit("main", file)
-		},
-	} {
-		for _, file := range []gittest.File{without, with, without} {
-			repo.Age()
-			update(t, x)
-			push(file)
-			for range 2 {
-				result, err := s.Search(t.Context(), search.Request{Query: words("pushed")})
-				if err != nil || (result.Lines == 1) != (file.Content == with.Content) || result.Counts.Files == 0 {
-					t.Errorf("%s of %q: %+v, %v", name, file.Content, result, err)
-				}
-				update(t, x)
-			}
-		}
-	}
-	if _, err := s.Search(seeing(t.Context(), func(string) bool { return false }), search.Request{
-		Query: search.Query{Repositories: search.Choice{Any: []string{"repo"}}, Terms: words("x").Terms},
-	}); !errors.Is(err, git.ErrNotFound) {
-		t.Errorf("a hidden repository: %v", err)
-	}
-}
-
-// A branch that leads to another one, or whose file is a link, is noticed when it leads elsewhere.
-func TestIndirectHeadsAreSeenAtOnce(t *testing.T) {
-	alias := func(repo *gittest.Repo) string { return filepath.Join(repo.Dir, "refs/heads/alias") }
-	link := func(repo *gittest.Repo, target string) {
-		if now, err := os.Readlink(alias(repo)); err == nil && now == target {
-			return
-		}
-		if err := os.RemoveAll(alias(repo)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(target, alias(repo)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, point := range map[string]func(repo *gittest.Repo, branch string){
-		"a symbolic ref": func(repo *gittest.Repo, branch string) {
-			repo.Git("symbolic-ref", "refs/heads/alias", "refs/heads/"+branch)
-		},
-		"another link": link,
-		"another target of the link": func(repo *gittest.Repo, branch string) {
-			repo.SetRef("refs/heads/target", repo.Git("rev-parse", branch))
-			link(repo, "target")
-		},
-		"a packed branch, with a folder in its place": func(repo *gittest.Repo, branch string) {
-			repo.WriteFile("packed-refs", fmt.Appendf(nil, "%s refs/heads/alias\n", repo.Git("rev-parse", branch)))
-			if err := os.MkdirAll(alias(repo), 0o700); err != nil {
-				t.Fatal(err)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			repo := hello(t, root, "repo")
-			repo.Commit("with", gittest.Regular("a", "pushed\n"))
-			repo.Commit("without", gittest.Regular("a", "nothing\n"))
-			point(repo, "without")
-			repo.Git("symbolic-ref", "HEAD", "refs/heads/alias")
-			b := newBench(t, root, search.Options{})
-			x := b.newIndex("")
-			s := b.with(x)
-			for _, branch := range []string{"with", "without", "with"} {
-				repo.Age()
-				update(t, x)
-				point(repo, branch)
-				result, err := s.Search(t.Context(), search.Request{Query: words("pushed")})
-				if err != nil || (result.Lines == 1) != (branch == "with") || result.Counts.Files == 0 {
-					t.Errorf("%s: %+v, %v", branch, result, err)
-				}
-			}
-		})
-	}
-}
-
-// The index knows what the HEADs of repositories lead to before anything is searched, and not after a push.
-func TestHeadsAreKnownOnceIndexed(t *testing.T) {
-	root := t.TempDir()
-	repo := hello(t, root, "repo")
-	b := newBench(t, root, search.Options{})
-	x := b.newIndex("")
-	repository, err := b.catalogue.Get("repo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if head, ok := x.Head(repository); ok {
-			t.Errorf("%v is known before", head)
-		}
-		repo.Age()
-		update(t, x)
-		if head, ok := x.Head(repository); !ok || head.Commit.String() != repo.Git("rev-parse", "HEAD") {
-			t.Errorf("%v, %t", head, ok)
-		}
-		repo.Commit("main", gittest.Regular("a", "pushed\n"))
 	}
 }
 

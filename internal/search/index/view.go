@@ -92,7 +92,7 @@ func (x *Index) view(q Query, key string) (*View, *damage) {
 	if failed := v.collect(q); failed != nil {
 		return nil, failed
 	}
-	now.views.Put(key, v, v.cost())
+	now.views.Put(key, v, int64(len(key))+v.cost())
 	return &v, nil
 }
 
@@ -180,8 +180,8 @@ func (v *View) addWords(l *lookup, q *rank.Query) error {
 	return nil
 }
 
-// viewCost is the memory of a view besides its candidates, with a key of usual length.
-const viewCost = 1 << 10
+// viewCost is the memory of a view besides its candidates and its key.
+const viewCost = 400
 
 // cost is the memory of a view that is kept.
 func (v *View) cost() int64 {
