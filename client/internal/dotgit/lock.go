@@ -18,7 +18,7 @@ var (
 	// ErrLocked says that another git program changes the repository, or was killed while it did.
 	ErrLocked = errors.New("another git program has locked the repository")
 	// ErrMoved says that a user has moved HEAD or a branch meanwhile.
-	ErrMoved = errors.New("HEAD or a branch was moved meanwhile; sync again")
+	ErrMoved = errors.New("HEAD or a branch was moved meanwhile")
 )
 
 const lockExtension = ".lock"
