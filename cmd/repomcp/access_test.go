@@ -30,10 +30,8 @@ func TestAccessRulesAreFollowed(t *testing.T) {
 	const only = "rules:\n- anybody: true\n  repositories: [%]\n"
 	write(strings.Replace(only, "%", "hello", 1))
 	p, said := launchWith(t, "", nil, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--access", file)
-	at := regexp.MustCompile(`listening on (http://\S+),`)
-	said.await(t, at)
 	p.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	url := at.FindStringSubmatch(said.String())[1]
+	url := said.Await(t, `listening on (http://\S+),`)[1]
 	sees := func(name string, want int) {
 		t.Helper()
 		status, body := p.get(t, url+"/refs/"+name)
@@ -51,12 +49,12 @@ func TestAccessRulesAreFollowed(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	said.await(t, regexp.MustCompile(`read again" file="access rules"`))
+	said.Await(t, `read again" file="access rules"`)
 	sees("hello", http.StatusNotFound)
 	sees("fork", http.StatusOK)
 
 	write("rules: [\n") // it is followed without a signal, too
-	said.await(t, regexp.MustCompile(`level=ERROR .*file="access rules"`))
+	said.Await(t, `level=ERROR .*file="access rules"`)
 	sees("hello", http.StatusNotFound)
 	sees("fork", http.StatusOK)
 
@@ -68,10 +66,10 @@ func TestAccessRulesAreFollowed(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	said.await(t, regexp.MustCompile(`level=ERROR .*file="access rules".*the last line has no end`))
+	said.Await(t, `level=ERROR .*file="access rules".*the last line has no end`)
 	sees("hello", http.StatusNotFound)
 	sees("fork", http.StatusOK)
-	admin := adminAt.FindStringSubmatch(said.String())[1]
+	admin := said.Await(t, adminAt)[1]
 	refused := regexp.MustCompile(`(?m)^file "access rules" is refused, .* has no end`)
 	if status, text := p.get(t, admin+"/readyz?verbose"); status != http.StatusOK || !refused.MatchString(text) {
 		t.Errorf("readiness while a file is refused: %d %s", status, text)
@@ -79,7 +77,7 @@ func TestAccessRulesAreFollowed(t *testing.T) {
 
 	before := time.Now()
 	write(strings.Replace(only, "%", "hello, fork", 1))
-	said.await(t, regexp.MustCompile(`(?s)level=ERROR .*level=INFO msg="a file was read again" file="access rules"`))
+	said.Await(t, `(?s)level=ERROR .*level=INFO msg="a file was read again" file="access rules"`)
 	if took := time.Since(before); took > 10*operatorfile.Settling {
 		t.Errorf("a change was followed after %v", took)
 	}

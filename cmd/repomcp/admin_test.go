@@ -17,14 +17,13 @@ import (
 )
 
 // adminAt finds the address of the admin listener.
-var adminAt = regexp.MustCompile(`metrics and health are served" address=(http://\S+)`)
+const adminAt = `metrics and health are served" address=(http://\S+)`
 
 // startWithAdmin starts the program with an admin listener.
 func startWithAdmin(t *testing.T, root string, flags ...string) (p *process, admin string) {
 	t.Helper()
 	p, said := launchBy(t, "", root, append([]string{"--admin-listen", "127.0.0.1:0"}, flags...)...)
-	said.await(t, adminAt)
-	return p, adminAt.FindStringSubmatch(said.String())[1]
+	return p, said.Await(t, adminAt)[1]
 }
 
 func TestTheAdminListenerTellsWhatTheServerDoes(t *testing.T) {

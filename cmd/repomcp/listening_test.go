@@ -17,20 +17,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // launchWith starts the program by a shell that sets variables, with files that it
 // inherits.
-func launchWith(t *testing.T, settings string, files []*os.File, flags ...string) (p *process, said *journal) {
+func launchWith(t *testing.T, settings string, files []*os.File, flags ...string) (p *process, said *gittest.Log) {
 	t.Helper()
-	p, said = &process{tb: t, done: make(chan error, 1)}, &journal{}
+	p, said = &process{tb: t, done: make(chan error, 1)}, &gittest.Log{}
 	p.cmd = exec.Command("sh", append([]string{"-c", settings + ` exec "$0" "$@"`, program(t), "serve", "--root",
 		"../../testrepos"}, flags...)...)
 	p.cmd.Stderr, p.cmd.ExtraFiles = said, files
@@ -67,7 +67,7 @@ func TestAUnixSocketIsServed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	for range 2 { // the second finds what a process left that was killed
 		p, said := launchWith(t, "", nil, "--listen", "unix:"+path)
-		said.await(t, regexp.MustCompile("listening on unix:"+path))
+		said.Await(t, "listening on unix:"+path)
 		if code, said := healthcheck(t, nil, "--listen", "unix:"+path); code != cli.ExitOK {
 			t.Errorf("the health over the socket: %d %s", code, said)
 		}
@@ -194,9 +194,7 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 	first := issue(t, certFile, keyFile, 1)
 	p, said := launchWith(t, "", nil, "--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile,
 		"--config", config)
-	at := regexp.MustCompile(`listening on https://(\S+),`)
-	said.await(t, at)
-	address := at.FindStringSubmatch(said.String())[1]
+	address := said.Await(t, `listening on https://(\S+),`)[1]
 	if code, told := healthcheck(t, nil, "--listen", address, "--tls-cert", certFile); code != cli.ExitOK {
 		t.Errorf("the health over HTTPS: %d %s", code, told)
 	}
@@ -227,7 +225,7 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
-		said.await(t, regexp.MustCompile(lines))
+		said.Await(t, lines)
 	}
 	second := issue(t, certFile, keyFile, 2)
 	write(config, "log-level: debug\n")
@@ -242,7 +240,7 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 		t.Errorf("after one that cannot be read: %v", err)
 	}
 	write(config, "log-level: error\n")
-	said.await(t, regexp.MustCompile(`(?s)(level=INFO msg=request [^\n]*/raw/hello.*){3}`)) // they come after the replies
+	said.Await(t, `(?s)(level=INFO msg=request [^\n]*/raw/hello.*){3}`) // they come after the replies
 	before := len(said.String())
 	hangup(`(?s)(what=certificate.*){3}`)
 	_ = get(second)

@@ -191,14 +191,14 @@ func (v *tenant) about(repository, path string) map[string]string {
 var hasContent = regexp.MustCompile(`raw|tar.gz|read|file$|stream|WebSocket|cat|get|sync`)
 
 // follow opens a stream of events about both repositories, and returns what it brings.
-func (v *tenant) follow(uris ...string) *journal {
+func (v *tenant) follow(uris ...string) *gittest.Log {
 	v.t.Helper()
 	list, err := json.Marshal(uris)
 	if err != nil {
 		v.t.Fatal(err)
 	}
 	response := v.message("", "subscriptions/listen", `"notifications":{"resourceSubscriptions":`+string(list)+`}`)
-	events := &journal{}
+	events := &gittest.Log{}
 	go func() {
 		lines := bufio.NewScanner(response.Body)
 		for lines.Scan() {
@@ -206,7 +206,7 @@ func (v *tenant) follow(uris ...string) *journal {
 		}
 		_, _ = fmt.Fprintln(events, "THE END")
 	}()
-	events.await(v.t, regexp.MustCompile("acknowledged"))
+	events.Await(v.t, "acknowledged")
 	return events
 }
 
@@ -298,21 +298,21 @@ func TestPrincipalsSeeTheirOwn(t *testing.T) {
 	theirs := "repo://" + blue.repository() + "/refs/heads/main"
 	redHears, blueHears := red.follow(head, theirs), blue.follow(head, theirs)
 	mirrors["red"].Commit("main", gittest.Regular("file", "second"))
-	redHears.await(t, regexp.MustCompile("updated.*"+red.canary))
+	redHears.Await(t, "updated.*"+red.canary)
 	write(map[string]string{"red": "blue", "blue": "blue"})
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	said.await(t, regexp.MustCompile(`read again" file="access rules"`))
+	said.Await(t, `read again" file="access rules"`)
 	// The client gets the notifications of a deleted repository, and no later ones.
-	redHears.await(t, regexp.MustCompile(`(?s)resources/updated.*resources/updated`))
+	redHears.Await(t, `(?s)resources/updated.*resources/updated`)
 	told := strings.Count(redHears.String(), "updated")
 	if status, _ := red.read(red.request(false, http.MethodGet, link, "", nil)); status != http.StatusNotFound {
 		t.Errorf("a link to what its maker may not read any more: %d", status)
 	}
 	mirrors["red"].Commit("main", gittest.Regular("file", "third"))
 	mirrors["blue"].Commit("main", gittest.Regular("file", "second"))
-	blueHears.await(t, regexp.MustCompile("updated.*"+blue.canary)) // by now red would have heard
+	blueHears.Await(t, "updated.*"+blue.canary) // by now red would have heard
 	for what, answer := range red.about(red.repository(), "file") {
 		answer = strings.ReplaceAll(strings.ReplaceAll(answer, red.repository(), "ASKED"),
 			strings.ReplaceAll(red.repository(), "/", "%2F"), "ASKED")
@@ -328,7 +328,7 @@ func TestPrincipalsSeeTheirOwn(t *testing.T) {
 	if said, err := exec.Command(program(t), "token", "revoke", "red", "--tokens", file).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	redHears.await(t, regexp.MustCompile("THE END"))
+	redHears.Await(t, "THE END")
 	if status, _ := red.read(red.request(true, http.MethodGet, "/repositories", "",
 		nil)); status != http.StatusUnauthorized {
 		t.Errorf("a token that is revoked: %d", status)

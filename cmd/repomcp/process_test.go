@@ -16,12 +16,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -205,57 +203,26 @@ func TestEndOfTheDrainTimeAbortsVisibly(t *testing.T) {
 
 // launchBy starts the program by a shell's command, in which $0 is the program,
 // and returns what it says until it listens.
-func launchBy(t *testing.T, command, root string, flags ...string) (p *process, said *journal) {
+func launchBy(t *testing.T, command, root string, flags ...string) (p *process, said *gittest.Log) {
 	t.Helper()
 	p = &process{tb: t, done: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
 	p.cmd = exec.Command("sh", append([]string{"-c", command + ` exec "$0" "$@"`, program(t), "serve", "--root", root,
 		"--listen", "127.0.0.1:0"}, flags...)...)
 	p.cmd.Env = append(os.Environ(), "REPOMCP_RAED_LIMIT=1")
-	said = &journal{}
+	said = &gittest.Log{}
 	p.cmd.Stderr = said
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { p.done <- p.cmd.Wait() }()
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended
-	said.await(t, listeningAnywhere)
-	p.url = listeningAnywhere.FindStringSubmatch(said.String())[1]
+	p.url = said.Await(t, listeningAnywhere)[1]
 	return p, said
 }
 
 // listeningAnywhere finds the address in what is said as text and as JSON.
-var listeningAnywhere = regexp.MustCompile(`(?:listening on |"address":")(http://[^",]+)`)
-
-// journal is what a process says.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-func (j *journal) await(t *testing.T, wanted *regexp.Regexp) {
-	t.Helper()
-	if err := gittest.Wait(func() error {
-		if text := j.String(); !wanted.MatchString(text) {
-			return fmt.Errorf("no match of %s in\n%s", wanted, text)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-}
+const listeningAnywhere = `(?:listening on |"address":")(http://[^",]+)`
 
 func (p *process) get(t *testing.T, url string) (int, string) {
 	t.Helper()
@@ -312,7 +279,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		if err := p.cmd.Process.Signal(step.signal); err != nil {
 			t.Fatal(err)
 		}
-		said.await(t, regexp.MustCompile(step.says))
+		said.Await(t, step.says)
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)

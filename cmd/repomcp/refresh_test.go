@@ -186,8 +186,7 @@ func TestAFailingHookIsCounted(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "hook")
 	gittest.WriteProgram(t, program, "#!/bin/sh\necho no network; exit 1\n")
 	p, said := launchBy(t, "", root, "--fetch-hook", program, "--admin-listen", "127.0.0.1:0")
-	said.await(t, adminAt)
-	admin := adminAt.FindStringSubmatch(said.String())[1]
+	admin := said.Await(t, adminAt)[1]
 	for range 30 {
 		status, _, h := p.getHeader(t, "/archive/app/main.manifest.json")
 		if status != http.StatusOK || h.Get("X-Repomcp-Mirror-Stale") != "true" {

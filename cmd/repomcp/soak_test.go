@@ -80,7 +80,7 @@ type soak struct {
 	// turn is held by clients at work, and locked for measurements.
 	turn  sync.RWMutex
 	p     *process
-	said  *journal // what is wrong, in the server's eyes
+	said  *gittest.Log // what is wrong, in the server's eyes
 	admin string
 	lives atomic.Int64 // grows when the server is killed and when it is back
 

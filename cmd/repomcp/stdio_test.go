@@ -132,12 +132,12 @@ type child struct {
 	*exec.Cmd
 	in  io.WriteCloser
 	out io.ReadCloser
-	log *journal
+	log *gittest.Log
 }
 
 func spawn(t *testing.T, arguments ...string) *child {
 	t.Helper()
-	c := &child{Cmd: exec.Command(program(t), arguments...), log: &journal{}}
+	c := &child{Cmd: exec.Command(program(t), arguments...), log: &gittest.Log{}}
 	c.Stderr = c.log
 	var err error
 	if c.in, err = c.StdinPipe(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -339,7 +338,7 @@ func TestPathsOfSubmodules(t *testing.T) {
 			continue
 		}
 		got := write(t, p)
-		if names := namesIn(t, got); !slices.Equal(names, c.want) {
+		if names := gittest.TarNames(t, bytes.NewReader(got)); !slices.Equal(names, c.want) {
 			t.Errorf("%s:\n got %q\nwant %q", what, names, c.want)
 		}
 		g.measured(what, p, got)
@@ -367,23 +366,6 @@ func TestWhatIsNotChosenIsNotOpened(t *testing.T) {
 		}
 		if got := g.opened; !slices.Equal(got, c.want) {
 			t.Errorf("paths %q, strip %q: opened %q, want %q", c.options.Paths, c.options.Strip, got, c.want)
-		}
-	}
-}
-
-func namesIn(t *testing.T, content []byte) []string {
-	t.Helper()
-	var names []string
-	for tr := tar.NewReader(bytes.NewReader(content)); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return names
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.Typeflag != tar.TypeXGlobalHeader {
-			names = append(names, h.Name)
 		}
 	}
 }

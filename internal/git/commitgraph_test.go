@@ -105,7 +105,7 @@ func TestCommitGraphsAreUsedWhileTheyAreSound(t *testing.T) {
 		"single": {func(r *gittest.Repo) { r.WriteCommitGraph(1) }, 60, 0},
 		"chain":  {func(r *gittest.Repo) { r.WriteCommitGraph(2) }, 30, 0},
 		"levels": {func(r *gittest.Repo) { r.WriteCommitGraph(3) }, 60, 0},
-		"cut":    {func(r *gittest.Repo) { r.WriteCommitGraph(1); change(t, r, single, firstHalf) }, 0, 1},
+		"cut":    {func(r *gittest.Repo) { r.WriteCommitGraph(1); r.Change(single, firstHalf) }, 0, 1},
 		"empty":  {func(r *gittest.Repo) { r.WriteFile(single, nil) }, 0, 1},
 		"folder": {func(r *gittest.Repo) { r.WriteFile(single+"/x", nil) }, 0, 1},
 		"no layer": {func(r *gittest.Repo) {

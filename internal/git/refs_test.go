@@ -35,26 +35,6 @@ func manyRefs(t *testing.T, dir string) (*gittest.Repo, int) {
 	return repo, 3 * commits
 }
 
-// change rewrites a file that matches a pattern below the repository.
-func change(t *testing.T, repo *gittest.Repo, pattern string, edit func([]byte) []byte) {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(repo.Dir, pattern))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%s: %q, %v", pattern, names, err)
-	}
-	for _, name := range names {
-		content, err := os.ReadFile(name)
-		if err := errors.Join(err, os.Remove(name)); err != nil {
-			t.Fatal(err)
-		}
-		if content = edit(content); content != nil {
-			if err := os.WriteFile(name, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
 func half(content []byte) []byte { return content[:len(content)/2] }
 
 func gone([]byte) []byte { return nil }
@@ -97,7 +77,7 @@ func TestDamageMakesNoRefVanish(t *testing.T) {
 				repo.Git("pack-refs", "--all")
 				repo.Git("repack", "-adq")
 			}
-			change(t, repo, c.pattern, c.edit)
+			repo.Change(c.pattern, c.edit)
 			store := open(t, root, git.StoreOptions{})
 			s := snapshot(t, store, "repo", reachable)
 			tips, err := store.Repository("repo.git", reachable).Tips()
@@ -171,7 +151,7 @@ func TestAPackIsJudgedOnceForASnapshot(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()
 			repo, count := crowdOfRefs(t, filepath.Join(root, "repo.git"))
-			change(t, repo, c.pattern, c.edit)
+			repo.Change(c.pattern, c.edit)
 			store := open(t, root, git.StoreOptions{})
 			s := snapshot(t, store, "repo", reachable)
 			for range 2 {
@@ -210,7 +190,7 @@ func TestAPackThatIsMendedIsSeenAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		change(t, repo, pattern, edit)
+		repo.Change(pattern, edit)
 		s := snapshot(t, open(t, root, git.StoreOptions{}), "repo", reachable)
 		for _, damaged := range []bool{true, false} {
 			refs, err := s.Refs()
@@ -250,7 +230,7 @@ func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
 		root := t.TempDir()
 		repo, _ := manyRefs(t, filepath.Join(root, "repo.git"))
 		repo.Git("pack-refs", "--all")
-		change(t, repo, "packed-refs", edit)
+		repo.Change("packed-refs", edit)
 		list := exec.CommandContext(t.Context(), "git", "for-each-ref")
 		list.Dir, list.Env = repo.Dir, gittest.Env()
 		if out, err := list.CombinedOutput(); err == nil && !bytes.Contains(out, []byte("broken name")) {
@@ -279,7 +259,7 @@ func TestWhatADamagedRefMayLeadToIsNotAbsent(t *testing.T) {
 	if _, err := s.Resolve(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	change(t, repo, "objects/"+tip[:2]+"/"+tip[2:], gone)
+	repo.Change("objects/"+tip[:2]+"/"+tip[2:], gone)
 	s = snapshot(t, open(t, root, git.StoreOptions{}), "repo", reachable)
 	if _, err := s.Resolve(t.Context(), old); !errors.Is(err, git.ErrCorrupt) {
 		t.Errorf("%v, want damage", err)
@@ -325,7 +305,7 @@ func TestMissingObjectsOfAPartialCloneAreCalledThat(t *testing.T) {
 	blob := repo.Git("rev-parse", commit+":a")
 	repo.Git("config", "core.repositoryformatversion", "1")
 	repo.Git("config", "extensions.partialClone", "origin")
-	change(t, repo, "objects/"+blob[:2]+"/"+blob[2:], gone)
+	repo.Change("objects/"+blob[:2]+"/"+blob[2:], gone)
 	s := snap()
 	head, err := s.Resolve(t.Context(), "HEAD")
 	if err != nil {

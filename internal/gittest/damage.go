@@ -3,6 +3,7 @@ package gittest
 import (
 	"bytes"
 	"crypto/sha1"
+	"errors"
 	"os"
 	"path/filepath"
 )
@@ -44,6 +45,26 @@ func (r *Repo) editSummed(name string, edit func(content []byte)) {
 	sum := sha1.Sum(content[:len(content)-sha1.Size])
 	copy(content[len(content)-sha1.Size:], sum[:])
 	r.WriteFile(name, content)
+}
+
+// Change rewrites the files of the repository that match a pattern, and deletes those for which edit returns nil.
+func (r *Repo) Change(pattern string, edit func(content []byte) []byte) {
+	r.t.Helper()
+	names, err := filepath.Glob(filepath.Join(r.Dir, pattern))
+	if err != nil || len(names) == 0 {
+		r.t.Fatalf("%s: %q, %v", pattern, names, err)
+	}
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err := errors.Join(err, os.Remove(name)); err != nil {
+			r.t.Fatal(err)
+		}
+		if content = edit(content); content != nil {
+			if err := os.WriteFile(name, content, 0o600); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	}
 }
 
 // onlyPack is the name of the only file of a kind among the packs.

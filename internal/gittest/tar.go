@@ -51,6 +51,17 @@ func ReadTar(t testing.TB, r io.Reader) []TarEntry {
 	}
 }
 
+// TarNames lists the names in a tar stream, but for those of global headers.
+func TarNames(t testing.TB, r io.Reader) (names []string) {
+	t.Helper()
+	for _, entry := range ReadTar(t, r) {
+		if entry.Type != tar.TypeXGlobalHeader {
+			names = append(names, entry.Name)
+		}
+	}
+	return names
+}
+
 // DiffTar fails the test at each entry that the two lists do not share, and
 // returns how many entries were compared.
 func DiffTar(t testing.TB, got, want []TarEntry) int {

@@ -145,7 +145,7 @@ func TestWholeObjectsAreRedirectedTo(t *testing.T) {
 	b := newShelf("https://files.example/")
 	path := "/archive/team/app/main.tar.gz"
 	s, want := b.filled(t, targetOptions{}, path)
-	log := &journal{}
+	log := &gittest.Log{}
 	options := targetOptions{
 		http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}}
 	other := s.elsewhere(t, options, b.objects(b.Bucket))
@@ -153,7 +153,7 @@ func TestWholeObjectsAreRedirectedTo(t *testing.T) {
 	if got := b.follow(t, first); !bytes.Equal(got, want) {
 		t.Errorf("%d bytes of %d", len(got), len(want))
 	}
-	log.waitFor(t, "status=302")
+	log.Await(t, "status=302")
 	if location := first.header.Get("Location"); strings.Contains(log.String(), "signature") ||
 		strings.Contains(log.String(), location) {
 		t.Errorf("the log has the address: %s", log.String())

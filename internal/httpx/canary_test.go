@@ -1,12 +1,10 @@
 package httpx_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -15,32 +13,13 @@ import (
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
-// record keeps all that is logged.
-type record struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.Write(p)
-}
-
-func (r *record) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.String()
-}
-
-func (r *record) await(t *testing.T, requests int) string {
+// awaitRequests waits until so many requests are in the log, and returns it.
+func awaitRequests(t *testing.T, log *gittest.Log, requests int) string {
 	t.Helper()
-	text := ""
 	gittest.Await(t, fmt.Sprintf("%d requests are logged", requests), func() bool {
-		text = r.String()
-		return strings.Count(text, `"msg":"request"`) >= requests
+		return log.Count(`"msg":"request"`) >= requests
 	})
-	return text
+	return log.String()
 }
 
 // secretHeaders carry what lets somebody act as another.
@@ -68,7 +47,7 @@ var loggedRoutes = []struct{ verb, path string }{
 // request, and whether it is well or not.
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
-	logged := &record{}
+	logged := &gittest.Log{}
 	s := newTarget(t, targetOptions{
 		links: newLinks(t).linking(t),
 		http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged,
@@ -136,7 +115,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	client.call(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://hello"}))
 	_ = conn.CloseNow() // so that the request ends
 	requests += 2
-	text := logged.await(t, requests)
+	text := awaitRequests(t, logged, requests)
 	for secret, what := range secrets {
 		if secret != "" && strings.Contains(text, secret) {
 			t.Errorf("the log has %s: %s", what, secret)
@@ -151,7 +130,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 // who they belong to is.
 func TestTokensAreNotLogged(t *testing.T) {
 	t.Parallel()
-	logged := &record{}
+	logged := &gittest.Log{}
 	d := newDoors(t, targetOptions{
 		http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged,
 			&slog.HandlerOptions{Level: slog.LevelDebug}))},
@@ -192,7 +171,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	client := &socket{t, conn}
 	client.call(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://hello"}))
 	_ = conn.CloseNow() // so that the request ends
-	text := logged.await(t, requests+2)
+	text := awaitRequests(t, logged, requests+2)
 	for secret, what := range secrets {
 		if strings.Contains(text, secret) {
 			t.Errorf("the log has a part of %s: %s", what, secret)

@@ -37,7 +37,7 @@ func TestAbortedDownloadHasNoDigestAndCanBeResumed(t *testing.T) {
 	if err := response.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.log.waitFor(t, "outcome=aborted")
+	s.log.Await(t, "outcome=aborted")
 	request.Header.Set("Range", fmt.Sprintf("bytes=%d-", len(head)))
 	request.Header.Set("If-Range", response.Header.Get("Etag"))
 	rest, err := s.client.Do(request)
@@ -181,7 +181,7 @@ func TestShutdownLetsDownloadsFinish(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	s.log.waitFor(t, "path=/archive/repo/main.tar.gz status=200 outcome=done")
+	s.log.Await(t, "path=/archive/repo/main.tar.gz status=200 outcome=done")
 }
 
 func TestDownloadThatNobodyReadsIsDropped(t *testing.T) {
@@ -220,7 +220,7 @@ func TestClientGoneWhileItsRangeIsCountedStopsTheWork(t *testing.T) {
 	if _, err := s.client.Do(request); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the client was faster: %v", err)
 	}
-	s.log.waitFor(t, "msg=request")
+	s.log.Await(t, "msg=request")
 	response, err := http.Head(s.url + "/archive/repo/main.tar.gz")
 	if err != nil || response.ContentLength >= 0 {
 		t.Errorf("the archive was generated to its end for nobody: %d bytes, %v", response.ContentLength, err)

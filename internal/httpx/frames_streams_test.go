@@ -245,7 +245,7 @@ func TestStreamsAreCancelled(t *testing.T) {
 		for range 50 { // the place is free before the end, and so is the id
 			r.whole(r.begin(2, "repo://repo/contents/a"))
 		}
-		s.log.waitFor(t, "outcome=aborted")
+		s.log.Await(t, "outcome=aborted")
 	}
 }
 
@@ -276,7 +276,7 @@ func TestDamageInAStreamIsNoEnd(t *testing.T) {
 			t.Errorf("the damaged file: %s", r.raw["4"])
 		}
 	}
-	s.log.waitFor(t, "a stream was aborted")
+	s.log.Await(t, "a stream was aborted")
 }
 
 func TestStreamsHaveLimits(t *testing.T) {

@@ -57,10 +57,10 @@ func TestPagesFollowLinks(t *testing.T) {
 }
 
 // newLocal is a server without a public URL, with its log. Its client keeps connections, as programs do.
-func newLocal(t *testing.T) (*target, *journal) {
+func newLocal(t *testing.T) (*target, *gittest.Log) {
 	t.Helper()
 	linkTo := newLinks(t).linking(t)
-	log := &journal{}
+	log := &gittest.Log{}
 	s := newTarget(t, targetOptions{
 		http: httpx.Options{
 			AllowedHosts: []string{"git.example"}, Logger: slog.New(slog.NewTextHandler(log, nil)),

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -48,14 +47,14 @@ func TestMain(m *testing.M) {
 type site struct {
 	*target
 	t       *testing.T
-	log     *journal
+	log     *gittest.Log
 	mirrors map[string]*gittest.Repo
 }
 
 // serve starts a server over empty mirrors, of which there is "repo" unless others are named.
 func serve(t *testing.T, names ...string) *site {
 	t.Helper()
-	s := &site{target: &target{root: t.TempDir()}, t: t, log: &journal{}, mirrors: make(map[string]*gittest.Repo)}
+	s := &site{target: &target{root: t.TempDir()}, t: t, log: &gittest.Log{}, mirrors: make(map[string]*gittest.Repo)}
 	if len(names) == 0 {
 		names = []string{"repo"}
 	}
@@ -69,7 +68,7 @@ func serve(t *testing.T, names ...string) *site {
 // serveCopy starts a server over a copy of the mirror "repo".
 func serveCopy(t *testing.T, mirror *fixture[struct{}]) (s *site, repo *gittest.Repo) {
 	t.Helper()
-	s = &site{target: &target{root: t.TempDir()}, t: t, log: &journal{}}
+	s = &site{target: &target{root: t.TempDir()}, t: t, log: &gittest.Log{}}
 	mirror.copyTo(t, s.root)
 	repo = gittest.Existing(t, filepath.Join(s.root, "repo.git"))
 	s.mirrors = map[string]*gittest.Repo{"repo": repo}
@@ -199,30 +198,6 @@ func text(t *testing.T, response *http.Response) string {
 		t.Fatal(err)
 	}
 	return string(body)
-}
-
-// journal is the server's log.
-type journal struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
-}
-
-// waitFor waits until the log has the text.
-func (j *journal) waitFor(t *testing.T, want string) {
-	t.Helper()
-	gittest.Await(t, "the log has "+want, func() bool { return strings.Contains(j.String(), want) })
 }
 
 // describe shortens a failed reply for a test's message.

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
 func TestAlteredLinksAreRefused(t *testing.T) {
 	t.Parallel()
 	l := newLinks(t)
-	log := &journal{}
+	log := &gittest.Log{}
 	s := newTarget(t,
 		targetOptions{links: l.linking(t),
 			http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log,

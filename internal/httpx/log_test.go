@@ -186,7 +186,7 @@ func TestLogHasTheCommitOfATool(t *testing.T) {
 	text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": map[string]any{
 		"name": "get_file_contents", "arguments": map[string]any{"repo": "hello", "path": "f"},
 	}}))
-	s.log.waitFor(t, "tool=get_file_contents repository=hello commit="+head)
+	s.log.Await(t, "tool=get_file_contents repository=hello commit="+head)
 	wrong := strings.Split(s.log.String(), "\n")
 	if slices.ContainsFunc(wrong, func(line string) bool { return strings.Contains(line, "principal=") }) {
 		t.Errorf("nobody has a name: %s", wrong)

@@ -60,7 +60,7 @@ func readSlowly(r io.Reader, rate int, duration time.Duration) error {
 func TestSlowClientsKeepTheirDownload(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	log := &journal{}
+	log := &gittest.Log{}
 	s := newPaced(t, slog.New(slog.NewTextHandler(log, nil)))
 	var clients sync.WaitGroup
 	for _, c := range []struct {

@@ -64,7 +64,7 @@ func TestPanicOfTheWebSocketPumpEndsItsConnection(t *testing.T) {
 	if status := client.closed(); status == websocket.StatusNormalClosure {
 		t.Errorf("the connection ended with status %v, as if all was well", status)
 	}
-	s.log.waitFor(t, "a handler panicked")
+	s.log.Await(t, "a handler panicked")
 	if f := other.call(rpc(modernVersion, 1, "resources/list", nil)); f.Result == nil {
 		t.Error(f.raw)
 	}

@@ -50,7 +50,7 @@ func TestDamageInAPartIsNoEnd(t *testing.T) {
 			t.Errorf("the damaged file: %s", got)
 		}
 	}
-	s.log.waitFor(t, "a stream was aborted")
+	s.log.Await(t, "a stream was aborted")
 }
 
 func TestClientGoneMidPartStopsTheWork(t *testing.T) {
@@ -61,7 +61,7 @@ func TestClientGoneMidPartStopsTheWork(t *testing.T) {
 	if err := response.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.log.waitFor(t, "outcome=aborted")
+	s.log.Await(t, "outcome=aborted")
 }
 
 func TestCancelledPartIsAborted(t *testing.T) {
@@ -76,7 +76,7 @@ func TestCancelledPartIsAborted(t *testing.T) {
 		t.Fatalf("the stream ended by what did not concern it: %v", err)
 	}
 	s.cancelling(client.session, 1)
-	s.log.waitFor(t, "outcome=aborted")
+	s.log.Await(t, "outcome=aborted")
 	if rest, err := io.Copy(io.Discard, response.Body); err == nil {
 		t.Errorf("the cancelled stream ended cleanly after %d more bytes", rest)
 	}
@@ -86,8 +86,8 @@ func TestTheLogCountsTheBytesOfParts(t *testing.T) {
 	t.Parallel()
 	s, _ := serveCopy(t, pictured)
 	body := text(t, s.receiver(modernVersion, supported).read("repo://repo/contents/large"))
-	s.log.waitFor(t, fmt.Sprintf("outcome=done bytes=%d ", len(body)))
-	s.log.waitFor(t, "rpc=resources/read repository=repo")
+	s.log.Await(t, fmt.Sprintf("outcome=done bytes=%d ", len(body)))
+	s.log.Await(t, "rpc=resources/read repository=repo")
 }
 
 // A drain lets a part finish, and cuts it off visibly at its end.

@@ -129,7 +129,7 @@ func TestBinarySizesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	s.log.waitFor(t, "maxBinarySize")
+	s.log.Await(t, "maxBinarySize")
 }
 
 func TestBinaryTransferIsDeclaredWhereItWorks(t *testing.T) {

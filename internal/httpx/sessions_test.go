@@ -41,7 +41,7 @@ func TestCancelledStreamIsAborted(t *testing.T) {
 	}
 	// The client does not read now: the server is waiting in a write.
 	s.cancelling(session, "a")
-	s.log.waitFor(t, "outcome=aborted")
+	s.log.Await(t, "outcome=aborted")
 	if rest, err := io.Copy(io.Discard, response.Body); err == nil {
 		t.Errorf("the cancelled stream ended cleanly after %d more bytes", rest)
 	}

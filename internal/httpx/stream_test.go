@@ -91,7 +91,7 @@ func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
 	if err := response.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.log.waitFor(t, "outcome=aborted")
+	s.log.Await(t, "outcome=aborted")
 }
 
 func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
@@ -138,7 +138,7 @@ func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
 	if len(content) < bulk/2 {
 		t.Errorf("only %d bytes came before the missing file", len(content))
 	}
-	s.log.waitFor(t, "a stream was aborted")
+	s.log.Await(t, "a stream was aborted")
 	// The next request is not harmed.
 	if reply := text(t, s.modern("resources/read", map[string]any{"uri": "repo://repo/contents/a"})); !strings.Contains(
 		reply, "first") {

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/cache"
@@ -122,28 +121,10 @@ func revisionsOf(r *gittest.Repo) []string {
 	return slices.Compact(revisions)
 }
 
-// journal is the log of a server.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
 // soundness counts what was asked, and judges each answer.
 type soundness struct {
 	*local
-	log        *journal
+	log        *gittest.Log
 	connection connected
 	read       int // of the log
 	asked      int
@@ -211,7 +192,7 @@ func TestSoundRepositoriesAreNeverCalledDamaged(t *testing.T) {
 		t.Skip("thousands of requests")
 	}
 	t.Parallel()
-	s := &soundness{log: &journal{}, good: make(map[string]int)}
+	s := &soundness{log: &gittest.Log{}, good: make(map[string]int)}
 	disk, err := cache.OpenDisk(t.TempDir(), 1<<30)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 func TestExplainRevisionSaysWhatToDo(t *testing.T) {
@@ -16,7 +17,7 @@ func TestExplainRevisionSaysWhatToDo(t *testing.T) {
 	folder, file := repo.Git("rev-parse", commit+"^{tree}"), repo.Git("rev-parse", commit+":a")
 	repo.Git("tag", "folder", folder)
 	repo.Git("tag", "file", file)
-	s := snapshot(t, open(t, root, repos.Options{}), "repo")
+	s := repostest.Snapshot(t, repostest.Open(t, root, repos.Options{}), "repo")
 	for revision, want := range map[string]string{
 		"main@{1}": "the revision has @{…}: it asks for a reflog or the branch of a remote, and nothing of either is " +
 			"served. Name a commit, or count back with ~",

@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 func TestCheckNoticesARootThatIsGone(t *testing.T) {
@@ -21,7 +22,7 @@ func TestCheckNoticesARootThatIsGone(t *testing.T) {
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	catalogue := open(t, root, repos.Options{})
+	catalogue := repostest.Open(t, root, repos.Options{})
 	if err := catalogue.Check(); err != nil {
 		t.Fatalf("a root that is there: %v", err)
 	}
@@ -61,7 +62,7 @@ func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
 	}
 	inside.Git("worktree", "add", "--quiet", filepath.Join(root, "tree"), "main")
 	var log strings.Builder
-	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	catalogue := repostest.Open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Rescan: time.Millisecond})
 	want := "absolute chain clone linked store/inside working"
 	if got := strings.Join(catalogue.Names(), " "); got != want {
@@ -78,7 +79,7 @@ func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n != 3 {
 		t.Errorf("%d lines: %s", n, &log)
 	}
-	head, err := snapshot(t, catalogue, "linked").Resolve(t.Context(), "HEAD")
+	head, err := repostest.Snapshot(t, catalogue, "linked").Resolve(t.Context(), "HEAD")
 	if err != nil || head.ID.String() != inside.Git("rev-parse", "main") {
 		t.Errorf("through a link: %v, %v", head.ID, err)
 	}
@@ -101,7 +102,7 @@ func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
 func TestARootWithoutRepositoriesSaysSo(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	open(t, t.TempDir(), repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	repostest.Open(t, t.TempDir(), repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if !strings.Contains(log.String(), "git clone --mirror") {
 		t.Errorf("log: %s", &log)
 	}

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,26 +15,8 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// lines is a log.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
-}
-
 // twoRepositories opens a catalogue with a repository "a" to harm and one "b" beside it.
-func twoRepositories(t *testing.T) (c *Catalogue, a *gittest.Repo, log *lines) {
+func twoRepositories(t *testing.T) (c *Catalogue, a *gittest.Repo, log *gittest.Log) {
 	t.Helper()
 	root := t.TempDir()
 	a = gittest.At(t, filepath.Join(root, "a.git"))
@@ -44,7 +24,7 @@ func twoRepositories(t *testing.T) (c *Catalogue, a *gittest.Repo, log *lines) {
 	a.Commit("main", gittest.Regular("f", "2\n"))
 	a.Git("tag", "v1", "main~1")
 	gittest.At(t, filepath.Join(root, "b.git")).Commit("main", gittest.Regular("f", "1\n"))
-	log = new(lines)
+	log = new(gittest.Log)
 	c, err := Open(root, Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -124,12 +104,12 @@ func TestPanicQuarantinesItsRepositoryAlone(t *testing.T) {
 			if names := c.Quarantined(); len(names) != 1 || names[0] != "a" || panicked != 1 {
 				t.Errorf("quarantined: %q, and %d after panics; want a alone, and 1", names, panicked)
 			}
-			if log.count("a repository is quarantined") != 1 || log.count("panic=true") != 1 {
-				t.Errorf("the log has %s", log.text.String())
+			if log.Count("a repository is quarantined") != 1 || log.Count("panic=true") != 1 {
+				t.Errorf("the log has %s", log)
 			}
 			repo.Git("branch", "new", "main") // its files change, and nothing is wrong with them
-			if err := resolve(t, c, "a"); err != nil || log.count("no longer quarantined") != 1 {
-				t.Errorf("after a change: %v; the log has %s", err, log.text.String())
+			if err := resolve(t, c, "a"); err != nil || log.Count("no longer quarantined") != 1 {
+				t.Errorf("after a change: %v; the log has %s", err, log)
 			}
 		})
 	}
@@ -230,8 +210,8 @@ func TestUnreadableRepositoryIsQuarantinedUntilItIsRepaired(t *testing.T) {
 			if err := resolve(t, c, "a"); err != nil {
 				t.Errorf("it is repaired, and still refused: %v", err)
 			}
-			if log.count("a repository is quarantined") != 1 || log.count("no longer quarantined") != 1 {
-				t.Errorf("the log has %s", log.text.String())
+			if log.Count("a repository is quarantined") != 1 || log.Count("no longer quarantined") != 1 {
+				t.Errorf("the log has %s", log)
 			}
 		})
 	}

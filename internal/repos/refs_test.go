@@ -13,27 +13,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
-
-// change rewrites a file that matches a pattern below the repository.
-func change(t *testing.T, repo *gittest.Repo, pattern string, edit func([]byte) []byte) {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(repo.Dir, pattern))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%s: %q, %v", pattern, names, err)
-	}
-	for _, name := range names {
-		content, err := os.ReadFile(name)
-		if err := errors.Join(err, os.Remove(name)); err != nil {
-			t.Fatal(err)
-		}
-		if content = edit(content); content != nil {
-			if err := os.WriteFile(name, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
 
 func TestDamagedRefsAreLoggedOnce(t *testing.T) {
 	gittest.Long(t)
@@ -55,8 +36,8 @@ func TestDamagedRefsAreLoggedOnce(t *testing.T) {
 		for i := range branches {
 			repo.Git("update-ref", fmt.Sprint("refs/heads/b", i), "main")
 		}
-		change(t, repo, pattern, damage.edit)
-		s := snapshot(t, open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}), "repo")
+		repo.Change(pattern, damage.edit)
+		s := repostest.Snapshot(t, repostest.Open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}), "repo")
 		for range 3 {
 			if refs, err := s.Refs(); err != nil || len(refs) != branches+1 {
 				t.Fatalf("%s: %d refs, %v, want %d", pattern, len(refs), err, branches+1)
@@ -83,7 +64,7 @@ func TestNamedPipesAreNotWaitedFor(t *testing.T) {
 		repo.Commit("main", gittest.Regular("a", "1"))
 		sound := gittest.At(t, filepath.Join(root, "sound.git"))
 		want := sound.Commit("main", gittest.Regular("a", "1"))
-		catalogue := open(t, root, repos.Options{})
+		catalogue := repostest.Open(t, root, repos.Options{})
 		repository, err := catalogue.Get("repo")
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +98,7 @@ func TestNamedPipesAreNotWaitedFor(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if head, err := snapshot(t, catalogue, "sound").Resolve(t.Context(), "HEAD"); err != nil ||
+		if head, err := repostest.Snapshot(t, catalogue, "sound").Resolve(t.Context(), "HEAD"); err != nil ||
 			head.ID.String() != want {
 			t.Errorf("%s: the other repository: %v, %v", file, head.ID, err)
 		}
@@ -141,7 +122,7 @@ func TestHiddenRefsAreNotServed(t *testing.T) {
 	}
 	served := func(options repos.Options) string {
 		var names []string
-		s := snapshot(t, open(t, root, options), "repo")
+		s := repostest.Snapshot(t, repostest.Open(t, root, options), "repo")
 		refs, err := s.Refs()
 		if err != nil {
 			t.Fatal(err)
@@ -181,14 +162,14 @@ func TestHiddenRefsAreNotServed(t *testing.T) {
 			t.Errorf("%s alone, %s: %q, want %q", c.served, c.rules, got, c.want)
 		}
 	}
-	only := snapshot(t, open(t, root, repos.Options{ServeRefs: []string{"refs/pulled"}}), "repo")
+	only := repostest.Snapshot(t, repostest.Open(t, root, repos.Options{ServeRefs: []string{"refs/pulled"}}), "repo")
 	for revision, found := range map[string]bool{"main": false, "HEAD": false, "refs/changes/1": false,
 		"refs/pulled": true} {
 		if _, err := only.Resolve(t.Context(), revision); found != (err == nil) {
 			t.Errorf("refs/pulled alone: Resolve(%q): %v", revision, err)
 		}
 	}
-	s := snapshot(t, open(t, root, repos.Options{}), "repo")
+	s := repostest.Snapshot(t, repostest.Open(t, root, repos.Options{}), "repo")
 	for _, revision := range []string{secret, secret[:10], "hidden/secret", "refs/heads/hidden/secret", "alias"} {
 		if _, err := s.Resolve(t.Context(), revision); !errors.Is(err, git.ErrNotFound) {
 			t.Errorf("Resolve(%q): %v, want not found", revision, err)

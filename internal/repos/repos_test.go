@@ -10,48 +10,16 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
-
-// open catalogues the folder that holds dir.
-func open(t *testing.T, root string, options repos.Options) *repos.Catalogue {
-	t.Helper()
-	catalogue, err := repos.Open(root, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := catalogue.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return catalogue
-}
-
-func snapshot(t *testing.T, catalogue *repos.Catalogue, name string) *git.Snapshot {
-	t.Helper()
-	repository, err := catalogue.Get(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := repository.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
 
 // one makes a repository "repo" and a snapshot function for it.
 func one(t *testing.T, options repos.Options) (*gittest.Repo, func() *git.Snapshot) {
 	t.Helper()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
-	catalogue := open(t, root, options)
-	return repo, func() *git.Snapshot { return snapshot(t, catalogue, "repo") }
+	catalogue := repostest.Open(t, root, options)
+	return repo, func() *git.Snapshot { return repostest.Snapshot(t, catalogue, "repo") }
 }
 
 func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
@@ -69,7 +37,7 @@ func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(root, "folder")); err != nil {
 		t.Fatal(err)
 	}
-	catalogue := open(t, root, repos.Options{})
+	catalogue := repostest.Open(t, root, repos.Options{})
 	want := "a deep/er/still/b plain-name working"
 	if got := strings.Join(catalogue.Names(), " "); got != want {
 		t.Errorf("names %q, want %q", got, want)
@@ -85,7 +53,7 @@ func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
 func TestCatalogueNoticesRepositoriesThatComeAndGo(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	catalogue := open(t, root, repos.Options{})
+	catalogue := repostest.Open(t, root, repos.Options{})
 	gittest.At(t, filepath.Join(root, "new.git"))
 	gittest.Await(t, "the catalogue has the new repository", func() bool { _, err := catalogue.Get("new"); return err == nil })
 	repository, err := catalogue.Get("new")
@@ -106,7 +74,7 @@ func TestPageIsStableWhileRepositoriesComeAndGo(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		gittest.At(t, filepath.Join(root, name+".git"))
 	}
-	catalogue := open(t, root, repos.Options{})
+	catalogue := repostest.Open(t, root, repos.Options{})
 	for _, c := range []struct {
 		after string
 		limit int

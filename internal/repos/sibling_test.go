@@ -9,6 +9,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 func TestSiblingIsTheRepositoryThatAnURLMeans(t *testing.T) {
@@ -18,7 +19,7 @@ func TestSiblingIsTheRepositoryThatAnURLMeans(t *testing.T) {
 		"sub/lib", "group/main/inside", "group/ünï", "group/with.git.inside"} {
 		gittest.At(t, filepath.Join(root, name+".git"))
 	}
-	catalogue := open(t, root, repos.Options{})
+	catalogue := repostest.Open(t, root, repos.Options{})
 	long := strings.Repeat("a/", 2100)
 	for _, c := range []struct{ of, url, want string }{
 		// Relative: from the repository's own name.

@@ -6,13 +6,14 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 func TestRefStampDiffersAfterEachChange(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
-	repository, err := open(t, root, repos.Options{}).Get("repo")
+	repository, err := repostest.Open(t, root, repos.Options{}).Get("repo")
 	if err != nil {
 		t.Fatal(err)
 	}

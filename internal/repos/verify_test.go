@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 func TestVerifyNamesDamagedRepositoriesOnly(t *testing.T) {
@@ -39,7 +40,7 @@ func TestVerifyNamesDamagedRepositoriesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	catalogue := repostest.Open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	catalogue.Verify(t.Context())
 	if text := log.String(); strings.Count(text, "run git fsck") != 1 ||
 		!strings.Contains(text, "repository=damaged") || !strings.Contains(text, "damaged=1") {
@@ -63,13 +64,13 @@ func TestVerifyComparesCommitGraphs(t *testing.T) {
 		}
 	}
 	var log strings.Builder
-	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	catalogue := repostest.Open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	catalogue.Verify(t.Context())
 	if text := log.String(); !strings.Contains(text, "repository=lying") || !strings.Contains(text, "damaged=1") ||
 		strings.Contains(text, "repository=sound") {
 		t.Errorf("the log says %s", text)
 	}
-	if snapshot(t, catalogue, "lying").CommitGraph() != nil || snapshot(t, catalogue, "sound").CommitGraph() == nil {
+	if repostest.Snapshot(t, catalogue, "lying").CommitGraph() != nil || repostest.Snapshot(t, catalogue, "sound").CommitGraph() == nil {
 		t.Error("the wrong graph is used")
 	}
 }

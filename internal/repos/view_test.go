@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 type visitorKey struct{}
@@ -37,7 +38,7 @@ func TestAViewHasWhatItsVisitorMayKnowOf(t *testing.T) {
 		}
 		gittest.At(t, dir)
 	}
-	catalogue := open(t, root, repos.Options{Visible: visibleTo})
+	catalogue := repostest.Open(t, root, repos.Options{Visible: visibleTo})
 	everything := []string{"a", "a/b", "c", "c/d", "e", "odd.git"}
 	if all := catalogue.For(t.Context()); !slices.Equal(all.Names(), everything) ||
 		!slices.Equal(catalogue.Names(), everything) {
@@ -90,7 +91,7 @@ func TestForbiddenTakesTheWayOfUnknown(t *testing.T) {
 	root := t.TempDir()
 	gittest.At(t, filepath.Join(root, "group", "hidden.git"))
 	gittest.At(t, filepath.Join(root, "group", "open.git"))
-	catalogue := open(t, root, repos.Options{Visible: visibleTo})
+	catalogue := repostest.Open(t, root, repos.Options{Visible: visibleTo})
 	var asked []string
 	view := catalogue.For(visiting(t.Context(), func(name string) bool {
 		asked = append(asked, name)

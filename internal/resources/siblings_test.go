@@ -1,11 +1,9 @@
 package resources
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -155,19 +153,7 @@ func members(t *testing.T, found *Found) []string {
 	if _, err := write(t, found, Want{}, &out); err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for tr := tar.NewReader(&out); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return names
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.Typeflag != tar.TypeXGlobalHeader {
-			names = append(names, h.Name)
-		}
-	}
+	return gittest.TarNames(t, &out)
 }
 
 // An archive with a submodule that its client may not know of is the archive without that repository, also after the

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -276,22 +275,10 @@ func TestBrokenStreamsAreErrors(t *testing.T) {
 	}
 }
 
-// journal is a log that others write.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
 // Every message has a line of the log: requests, notifications, those of a batch, and
 // what is refused.
 func TestEveryMessageIsLogged(t *testing.T) {
-	said := &journal{}
+	said := &gittest.Log{}
 	p := connect(t, stdio.Options{Logger: slog.New(slog.NewTextHandler(said, nil))})
 	p.initialize("2025-03-26")
 	p.call(rpc("2025-03-26", 1, "tools/call", map[string]any{"name": "get_file_contents",
@@ -305,7 +292,7 @@ func TestEveryMessageIsLogged(t *testing.T) {
 	if err := p.end(); err != nil {
 		t.Error(err)
 	}
-	log, head := said.text.String(), p.repo.Git("rev-parse", "HEAD")
+	log, head := said.String(), p.repo.Git("rev-parse", "HEAD")
 	for line, want := range map[string]int{
 		"msg=request transport=stdio": 7, "rpc=initialize outcome=done": 1,
 		"rpc=notifications/initialized outcome=done": 1,

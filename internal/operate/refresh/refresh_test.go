@@ -1,7 +1,6 @@
 package refresh
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,28 +62,10 @@ func script(t *testing.T, lines string) string {
 	return name
 }
 
-// logged is a log that may be read meanwhile.
-type logged struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.Buffer.String()
-}
-
 // run runs a refresher until the test ends, or stop is called.
-func run(t *testing.T, options Options) (r *Refresher, log *logged, stop func()) {
+func run(t *testing.T, options Options) (r *Refresher, log *gittest.Log, stop func()) {
 	t.Helper()
-	log = &logged{}
+	log = &gittest.Log{}
 	options.Logger = slog.New(slog.NewTextHandler(log, nil))
 	r, err := New(options)
 	if err != nil {
