@@ -99,7 +99,7 @@ func refuseWord(c *cobra.Command, args []string) error {
 func explainFlag(c *cobra.Command, err error) error {
 	unknown := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &unknown) {
-		return Misused(PlainError(err))
+		return Misused(err)
 	}
 	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 		return refuseWord(c, args) // the flag belongs to that word

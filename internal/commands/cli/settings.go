@@ -99,7 +99,7 @@ func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) 
 			return
 		}
 		if err := flags.Set(flag.Name, value); err != nil {
-			failed = fmt.Errorf("environment variable %s: %w", name, PlainError(err))
+			failed = fmt.Errorf("environment variable %s: %w", name, err)
 		}
 	})
 	return failed
@@ -159,21 +159,6 @@ func refuseNegative(flags *pflag.FlagSet) error {
 	return errors.Join(failed...)
 }
 
-// PlainError describes a wrong value without the terms of the parsing code.
-func PlainError(err error) error {
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "missing unit in duration"):
-		text, _, _ = strings.Cut(text, ": time: ")
-		return errors.New(text + ": a time needs a unit, such as 30s or 5m")
-	case strings.Contains(text, ": strconv."):
-		text, _, _ = strings.Cut(text, ": strconv.")
-		return errors.New(text + ": it is not a number, or too large")
-	default:
-		return err
-	}
-}
-
 // applyConfig applies the file's settings for this command. An unknown key is a spelling mistake
 // and refused.
 func applyConfig(c *cobra.Command, path string) error {
@@ -191,7 +176,7 @@ func applyConfig(c *cobra.Command, path string) error {
 			continue
 		}
 		if err := c.Flags().Set(key, settings[key]); err != nil {
-			return fmt.Errorf("config file %s: %w", path, PlainError(err))
+			return fmt.Errorf("config file %s: %w", path, err)
 		}
 		if err := c.Flags().SetAnnotation(key, fromFile, nil); err != nil {
 			return err
