@@ -467,14 +467,14 @@ func TestBytesOfCheckoutsAreAPromise(t *testing.T) {
 		options  archive.Options
 		want     string
 	}{
-		{"main", archive.Options{}, "co4 d8d6f58252ea7283c6882e62c4296618b3eb46187719af0c2f7c507955ea1edf"},
+		{"main", archive.Options{}, "co5 25aa0de36c1b12bfe4fc6920bd41dde21fadf3529836571e8ddd5dbeca1e6931"},
 		{
 			"v1.0", archive.Options{Format: archive.TarGz, Depth: "2", Objects: archive.ObjectsBlobless},
-			"co4 47e00fd81b13d004c6ed606fea63305be1e9636fe1a46dcbee18b4439fbac31e",
+			"co5 10d8ca403b589ebcfa8ca060bb8bc83db752ff1a3f5738103d06f1c56a21b114",
 		},
 		{
 			"main", archive.Options{Format: archive.TarZst, Objects: archive.ObjectsConverted, Base: base},
-			"co4 0922ad093f8f61e9745258a8f600bffb17a9ce9210498d58d56bebeb1b91fe3e",
+			"co5 0d9e551cca7ec0e3677139a4823771422479587d571d177289d203cb16002857",
 		},
 	} {
 		sum := sha256.Sum256(write(t, checkoutPlan(t, repo, c.revision, c.options)))

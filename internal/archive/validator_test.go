@@ -21,8 +21,8 @@ func TestBytesAreAPromise(t *testing.T) {
 		archive.Tar:    "3 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
 		archive.TarXz:  "3 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
 		archive.TarZst: "3 9d2ae97335752275858f0e987664bb00d3a753c185e6ebfdbadd9dd342520294",
-		archive.Zip:    "3 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
-		archive.TarGz:  "3 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
+		archive.Zip:    "3 30ba104ed81869e6ff99a429997eafca79a8e99d1c9c7592d17970a0677916e6",
+		archive.TarGz:  "3 97b7a2d32b20c526c886515dc88d351547ec2f0fccadf3bdff70f1de4ddb8af9",
 	} {
 		sum := sha256.Sum256(write(t, plan(t, repo, "main", archive.Options{Format: format})))
 		if got := archive.EncoderVersion + " " + hex.EncodeToString(sum[:]); got != want {

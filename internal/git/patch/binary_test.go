@@ -107,7 +107,7 @@ func TestBytesOfBinaryPatchesAreKept(t *testing.T) {
 	o := newOracle(t, repo)
 	steps, err := patch.Range(t.Context(), o.snapshot, o.cache, patch.Mails, o.id(base), patch.Two, o.id(head))
 	_, binary, _ := strings.Cut(o.write(patch.Mails, steps, err), "GIT binary patch\n")
-	const want = "a5c343cdf113837d41d88f1eae73c479070631f9503cbb650120ace2cd188067"
+	const want = "23cc5569e7d4a2bfd2d57fd2d071dc58a1ada4319a95a03540f1c7a58903a51e"
 	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(binary))); got != want {
 		t.Errorf("the digest of the payload is %s, want %s", got, want)
 	}

@@ -28,7 +28,7 @@ const (
 func Forms() []Form { return []Form{Diff, Mails} }
 
 // version is part of all tags. It changes when other bytes are made of the same commits.
-const version = "patch 1"
+const version = "patch 2"
 
 const tagBytes = 16
 

@@ -43,7 +43,7 @@ import (
 // keys, since a download that is resumed across two versions would be garbage. The golden digests
 // of the tests guard it: if they change, because of another block size or another release of the
 // deflate library, it must change too.
-const EncoderVersion = "gz1"
+const EncoderVersion = "gz2"
 
 // Levels run from fast to small.
 const (

@@ -153,16 +153,16 @@ func TestDeflate_BetweenBlocks(t *testing.T) {
 // goldenWhole are the digests of Deflate of mixture at EncoderVersion: see
 // golden.
 var goldenWhole = map[string]map[int]string{
-	"gz1": {
-		1: "8efa6294edae026ad56bf0204d66a4bf",
-		2: "7e19eedc83edc463a513544610570535",
-		3: "d91b68ad1c3d3b6713d4aa3300c858f7",
-		4: "12b44f0470040a2bbec21f369dbda976",
-		5: "f3b761a0dd6216d2254e14c70454d92a",
-		6: "e75ff690c77d72b5e17c892082a9a2cc",
-		7: "9633f20124bed98e58f0b59d92ae5d53",
-		8: "3c1c0c5b7ff9cb58c1c2903c15398eb2",
-		9: "7687260241a257ebb143ba6a7259a8bc",
+	"gz2": {
+		1: "e35f9121d57f806ca9de4f69675978d2",
+		2: "c97bfd5c3db339bdcfb1cdc6b370f5ca",
+		3: "5f4dca88cd9de149289aafc82eb070f1",
+		4: "cf4343c6de3d0769dca07c690bda3a04",
+		5: "4499edd887c00818b3a2195789dc486b",
+		6: "a3e5d0b854b4914aecb4dfd04ef387c7",
+		7: "dbbebc040ff4925223231d911a5e6ae5",
+		8: "1f4454b9b810ebc2db3d1dafec99ec93",
+		9: "7a9640b7d4c13dd776d05f1d0e86ece8",
 	},
 }
 
