@@ -33,7 +33,7 @@ type Object struct {
 }
 
 // deflateLevel is the level of the objects in packs. With level 6 the archive of Go's source tree is 4 % smaller, and
-// one of small files 1 %, but the former takes 40 % more processor time. Level 2 takes a tenth less, and makes small
+// one of small files 1 %, but the former takes 40 % more processor time. Level 1 takes a tenth less, and makes small
 // files a sixth larger. Packs of another level are other bytes, so it is no option.
 const deflateLevel = 3
 
