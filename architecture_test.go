@@ -243,6 +243,7 @@ var arrows = map[string][]string{
 	"internal/git/wildmatch":    {},
 
 	"internal/gittest": {},
+	"internal/logtest": {"internal/gittest"},
 
 	"internal/base/filenames":             {},
 	"internal/base/loopback":              {},
@@ -271,8 +272,8 @@ var arrows = map[string][]string{
 // below it. Of two rooms that a package could be in, the longer name counts: mcp/binary is a floor of
 // its own, since the client and the server share this format of bytes beside messages.
 var floors = []string{
-	"internal/base", "internal/gittest", "internal/git", "internal/repos", "internal/access", "internal/cache",
-	"internal/links", "internal/archive", "internal/search", "internal/mcp/binary", "internal/resources",
+	"internal/base", "internal/gittest", "internal/logtest", "internal/git", "internal/repos", "internal/access",
+	"internal/cache", "internal/links", "internal/archive", "internal/search", "internal/mcp/binary", "internal/resources",
 	"internal/watch", "internal/mcp", "internal/tools", "internal/httpx", "internal/operate", "client",
 	"internal/commands", "cmd", "bench", "deploy",
 }

@@ -23,14 +23,14 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/commands/cli"
-	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 // launchWith starts the program by a shell that sets variables, with files that it
 // inherits.
-func launchWith(t *testing.T, settings string, files []*os.File, flags ...string) (p *process, said *gittest.Log) {
+func launchWith(t *testing.T, settings string, files []*os.File, flags ...string) (p *process, said *logtest.Log) {
 	t.Helper()
-	p, said = &process{tb: t, done: make(chan error, 1)}, &gittest.Log{}
+	p, said = &process{tb: t, done: make(chan error, 1)}, &logtest.Log{}
 	p.cmd = exec.Command("sh", append([]string{"-c", settings + ` exec "$0" "$@"`, program(t), "serve", "--root",
 		"../../testrepos"}, flags...)...)
 	p.cmd.Stderr, p.cmd.ExtraFiles = said, files

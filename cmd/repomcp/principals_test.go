@@ -19,6 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 // tenant has a token, a group, and thereby a repository that is hidden from the others.
@@ -191,14 +192,14 @@ func (v *tenant) about(repository, path string) map[string]string {
 var hasContent = regexp.MustCompile(`raw|tar.gz|read|file$|stream|WebSocket|cat|get|sync`)
 
 // follow opens a stream of events about both repositories, and returns what it brings.
-func (v *tenant) follow(uris ...string) *gittest.Log {
+func (v *tenant) follow(uris ...string) *logtest.Log {
 	v.t.Helper()
 	list, err := json.Marshal(uris)
 	if err != nil {
 		v.t.Fatal(err)
 	}
 	response := v.message("", "subscriptions/listen", `"notifications":{"resourceSubscriptions":`+string(list)+`}`)
-	events := &gittest.Log{}
+	events := &logtest.Log{}
 	go func() {
 		lines := bufio.NewScanner(response.Body)
 		for lines.Scan() {

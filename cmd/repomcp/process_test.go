@@ -26,6 +26,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 // process is the real program, started.
@@ -203,14 +204,14 @@ func TestEndOfTheDrainTimeAbortsVisibly(t *testing.T) {
 
 // launchBy starts the program by a shell's command, in which $0 is the program,
 // and returns what it says until it listens.
-func launchBy(t *testing.T, command, root string, flags ...string) (p *process, said *gittest.Log) {
+func launchBy(t *testing.T, command, root string, flags ...string) (p *process, said *logtest.Log) {
 	t.Helper()
 	p = &process{tb: t, done: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
 	p.cmd = exec.Command("sh", append([]string{"-c", command + ` exec "$0" "$@"`, program(t), "serve", "--root", root,
 		"--listen", "127.0.0.1:0"}, flags...)...)
 	p.cmd.Env = append(os.Environ(), "REPOMCP_RAED_LIMIT=1")
-	said = &gittest.Log{}
+	said = &logtest.Log{}
 	p.cmd.Stderr = said
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 const (
@@ -80,7 +81,7 @@ type soak struct {
 	// turn is held by clients at work, and locked for measurements.
 	turn  sync.RWMutex
 	p     *process
-	said  *gittest.Log // what is wrong, in the server's eyes
+	said  *logtest.Log // what is wrong, in the server's eyes
 	admin string
 	lives atomic.Int64 // grows when the server is killed and when it is back
 

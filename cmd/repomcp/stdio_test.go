@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 // helloRoot is a folder with one repository.
@@ -132,12 +133,12 @@ type child struct {
 	*exec.Cmd
 	in  io.WriteCloser
 	out io.ReadCloser
-	log *gittest.Log
+	log *logtest.Log
 }
 
 func spawn(t *testing.T, arguments ...string) *child {
 	t.Helper()
-	c := &child{Cmd: exec.Command(program(t), arguments...), log: &gittest.Log{}}
+	c := &child{Cmd: exec.Command(program(t), arguments...), log: &logtest.Log{}}
 	c.Stderr = c.log
 	var err error
 	if c.in, err = c.StdinPipe(); err != nil {

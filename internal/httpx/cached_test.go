@@ -15,6 +15,7 @@ import (
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 // newCache is a cache in a folder, over objects if there are any.
@@ -145,7 +146,7 @@ func TestWholeObjectsAreRedirectedTo(t *testing.T) {
 	b := newShelf("https://files.example/")
 	path := "/archive/team/app/main.tar.gz"
 	s, want := b.filled(t, targetOptions{}, path)
-	log := &gittest.Log{}
+	log := &logtest.Log{}
 	options := targetOptions{
 		http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}}
 	other := s.elsewhere(t, options, b.objects(b.Bucket))

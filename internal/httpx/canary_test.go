@@ -11,10 +11,11 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 // awaitRequests waits until so many requests are in the log, and returns it.
-func awaitRequests(t *testing.T, log *gittest.Log, requests int) string {
+func awaitRequests(t *testing.T, log *logtest.Log, requests int) string {
 	t.Helper()
 	gittest.Await(t, fmt.Sprintf("%d requests are logged", requests), func() bool {
 		return log.Count(`"msg":"request"`) >= requests
@@ -47,7 +48,7 @@ var loggedRoutes = []struct{ verb, path string }{
 // request, and whether it is well or not.
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
-	logged := &gittest.Log{}
+	logged := &logtest.Log{}
 	s := newTarget(t, targetOptions{
 		links: newLinks(t).linking(t),
 		http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged,
@@ -130,7 +131,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 // who they belong to is.
 func TestTokensAreNotLogged(t *testing.T) {
 	t.Parallel()
-	logged := &gittest.Log{}
+	logged := &logtest.Log{}
 	d := newDoors(t, targetOptions{
 		http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged,
 			&slog.HandlerOptions{Level: slog.LevelDebug}))},

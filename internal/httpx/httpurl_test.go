@@ -14,6 +14,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/logtest"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -57,10 +58,10 @@ func TestPagesFollowLinks(t *testing.T) {
 }
 
 // newLocal is a server without a public URL, with its log. Its client keeps connections, as programs do.
-func newLocal(t *testing.T) (*target, *gittest.Log) {
+func newLocal(t *testing.T) (*target, *logtest.Log) {
 	t.Helper()
 	linkTo := newLinks(t).linking(t)
-	log := &gittest.Log{}
+	log := &logtest.Log{}
 	s := newTarget(t, targetOptions{
 		http: httpx.Options{
 			AllowedHosts: []string{"git.example"}, Logger: slog.New(slog.NewTextHandler(log, nil)),

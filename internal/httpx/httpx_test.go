@@ -17,6 +17,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/logtest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/watch"
 )
@@ -47,14 +48,14 @@ func TestMain(m *testing.M) {
 type site struct {
 	*target
 	t       *testing.T
-	log     *gittest.Log
+	log     *logtest.Log
 	mirrors map[string]*gittest.Repo
 }
 
 // serve starts a server over empty mirrors, of which there is "repo" unless others are named.
 func serve(t *testing.T, names ...string) *site {
 	t.Helper()
-	s := &site{target: &target{root: t.TempDir()}, t: t, log: &gittest.Log{}, mirrors: make(map[string]*gittest.Repo)}
+	s := &site{target: &target{root: t.TempDir()}, t: t, log: &logtest.Log{}, mirrors: make(map[string]*gittest.Repo)}
 	if len(names) == 0 {
 		names = []string{"repo"}
 	}
@@ -68,7 +69,7 @@ func serve(t *testing.T, names ...string) *site {
 // serveCopy starts a server over a copy of the mirror "repo".
 func serveCopy(t *testing.T, mirror *fixture[struct{}]) (s *site, repo *gittest.Repo) {
 	t.Helper()
-	s = &site{target: &target{root: t.TempDir()}, t: t, log: &gittest.Log{}}
+	s = &site{target: &target{root: t.TempDir()}, t: t, log: &logtest.Log{}}
 	mirror.copyTo(t, s.root)
 	repo = gittest.Existing(t, filepath.Join(s.root, "repo.git"))
 	s.mirrors = map[string]*gittest.Repo{"repo": repo}

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 func TestAlteredLinksAreRefused(t *testing.T) {
 	t.Parallel()
 	l := newLinks(t)
-	log := &gittest.Log{}
+	log := &logtest.Log{}
 	s := newTarget(t,
 		targetOptions{links: l.linking(t),
 			http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log,

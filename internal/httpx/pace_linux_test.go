@@ -20,6 +20,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 // pacedTimeout is what clients of these tests have to take something in. A busy machine runs them
@@ -60,7 +61,7 @@ func readSlowly(r io.Reader, rate int, duration time.Duration) error {
 func TestSlowClientsKeepTheirDownload(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	log := &gittest.Log{}
+	log := &logtest.Log{}
 	s := newPaced(t, slog.New(slog.NewTextHandler(log, nil)))
 	var clients sync.WaitGroup
 	for _, c := range []struct {

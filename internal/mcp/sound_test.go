@@ -21,6 +21,7 @@ import (
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/logtest"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -124,7 +125,7 @@ func revisionsOf(r *gittest.Repo) []string {
 // soundness counts what was asked, and judges each answer.
 type soundness struct {
 	*local
-	log        *gittest.Log
+	log        *logtest.Log
 	connection connected
 	read       int // of the log
 	asked      int
@@ -192,7 +193,7 @@ func TestSoundRepositoriesAreNeverCalledDamaged(t *testing.T) {
 		t.Skip("thousands of requests")
 	}
 	t.Parallel()
-	s := &soundness{log: &gittest.Log{}, good: make(map[string]int)}
+	s := &soundness{log: &logtest.Log{}, good: make(map[string]int)}
 	disk, err := cache.OpenDisk(t.TempDir(), 1<<30)
 	if err != nil {
 		t.Fatal(err)

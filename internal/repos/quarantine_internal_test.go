@@ -13,10 +13,11 @@ import (
 	"github.com/repomcp/repomcp/internal/base/panics"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/logtest"
 )
 
 // twoRepositories opens a catalogue with a repository "a" to harm and one "b" beside it.
-func twoRepositories(t *testing.T) (c *Catalogue, a *gittest.Repo, log *gittest.Log) {
+func twoRepositories(t *testing.T) (c *Catalogue, a *gittest.Repo, log *logtest.Log) {
 	t.Helper()
 	root := t.TempDir()
 	a = gittest.At(t, filepath.Join(root, "a.git"))
@@ -24,7 +25,7 @@ func twoRepositories(t *testing.T) (c *Catalogue, a *gittest.Repo, log *gittest.
 	a.Commit("main", gittest.Regular("f", "2\n"))
 	a.Git("tag", "v1", "main~1")
 	gittest.At(t, filepath.Join(root, "b.git")).Commit("main", gittest.Regular("f", "1\n"))
-	log = new(gittest.Log)
+	log = new(logtest.Log)
 	c, err := Open(root, Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)

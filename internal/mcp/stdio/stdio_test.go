@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/logtest"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/mcp/stdio"
 )
@@ -278,7 +279,7 @@ func TestBrokenStreamsAreErrors(t *testing.T) {
 // Every message has a line of the log: requests, notifications, those of a batch, and
 // what is refused.
 func TestEveryMessageIsLogged(t *testing.T) {
-	said := &gittest.Log{}
+	said := &logtest.Log{}
 	p := connect(t, stdio.Options{Logger: slog.New(slog.NewTextHandler(said, nil))})
 	p.initialize("2025-03-26")
 	p.call(rpc("2025-03-26", 1, "tools/call", map[string]any{"name": "get_file_contents",

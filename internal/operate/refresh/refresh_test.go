@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/logtest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
@@ -63,9 +64,9 @@ func script(t *testing.T, lines string) string {
 }
 
 // run runs a refresher until the test ends, or stop is called.
-func run(t *testing.T, options Options) (r *Refresher, log *gittest.Log, stop func()) {
+func run(t *testing.T, options Options) (r *Refresher, log *logtest.Log, stop func()) {
 	t.Helper()
-	log = &gittest.Log{}
+	log = &logtest.Log{}
 	options.Logger = slog.New(slog.NewTextHandler(log, nil))
 	r, err := New(options)
 	if err != nil {

@@ -1,4 +1,5 @@
-package gittest
+// Package logtest has a log that a test reads while others write to it. It is imported by tests only.
+package logtest
 
 import (
 	"fmt"
@@ -6,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // Log collects text, such as the log of a server, and can be read while others write to it.
@@ -34,7 +37,7 @@ func (l *Log) Count(text string) int { return strings.Count(l.String(), text) }
 func (l *Log) Await(t testing.TB, expression string) (match []string) {
 	t.Helper()
 	wanted := regexp.MustCompile(expression)
-	if err := Wait(func() error {
+	if err := gittest.Wait(func() error {
 		text := l.String()
 		if match = wanted.FindStringSubmatch(text); match == nil {
 			return fmt.Errorf("no match of %s in\n%s", wanted, text)
