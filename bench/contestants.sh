@@ -141,6 +141,11 @@ git_clone() {
     exec git clone -q --bare "$@" "$url" "$DIR/$ROUND"
 }
 
+# git_pack writes the pack that a clone receives.
+git_pack() {
+    git clone -q --bare --depth 1 "$(cat "$DIR/url")/repo.git" "$DIR/$ROUND" && exec cat "$DIR/$ROUND"/objects/pack/*.pack
+}
+
 # checkout_by makes the folder that is brought in step, before the first round.
 checkout_by() { [ -e "$DIR/checkout" ] || "$1" "$DIR/checkout"; }
 
@@ -369,6 +374,7 @@ clones() {
 }
 
 clone_nginx='`git clone --depth 1`, HTTP (nginx)' own_curl='`curl` of a checkout \| `tar x`'
+clone_pack='the pack of `git clone --depth 1`' get_bytes='repomcp get --checkout, from another machine'
 own_checkout='repomcp archive, tar.gz, checkout' own_blobless='repomcp archive, tar.gz, blobless checkout'
 init_add='`git init`, `git add`, `git status`, in a plain archive' after_add='`git status` alone, in the same'
 after_curl='`git status`, in a checkout'
@@ -388,6 +394,9 @@ checkouts() {
     contestant "$own_tar_gz" 'own_archive tar.gz'
     contestant "$own_checkout" 'own_archive tar.gz --profile checkout --origin https://git.example/a'
     contestant "$own_blobless" 'own_archive tar.gz --profile checkout --origin https://git.example/a --objects blobless'
+    comparison checkout 'sync c mirror' 'the bytes of a clone'
+    contestant "$clone_pack" git_pack '' serve_nginx end_nginx
+    contestant "$get_bytes" 'own_archive tar.zst --profile checkout --origin https://git.example/a --objects converted'
     comparison checkout 'sync c mirror' 'the first git status'
     contestant "$init_add" 'added "$DIR/$ROUND" && exec git -C "$DIR/$ROUND" status --short' '' 'curl_tar "$DIR/$ROUND"'
     contestant "$after_add" 'exec git -C "$DIR/$ROUND" status --short' '' 'curl_tar "$DIR/$ROUND" && added "$DIR/$ROUND"'
@@ -439,6 +448,7 @@ targets() {
     target "the same against a clone of a file, client's CPU" 'a clone of HEAD' 'sync c' "$own_curl" "$clone_local" cpu 0.4
     target 'the same, wall' 'a clone of HEAD' 'sync c' "$own_curl" "$clone_local" wall 0.6
     target 'repomcp get --checkout against a clone over HTTP, wall' 'a clone of HEAD' 'sync c' "$get_checkout" "$clone_nginx" wall 0.5
+    target 'the same, size' 'the bytes of a clone' 'sync c' "$get_bytes" "$clone_pack" size 1.1
     target "a checkout against its files alone, server's CPU" 'an archive with' 'sync c' "$own_checkout" "$own_tar_gz" cpu 2
     target 'the same, size' 'an archive with' 'sync c' "$own_checkout" "$own_tar_gz" size 2.1
     target "a blobless checkout against its files alone, server's CPU" 'an archive with' 'sync c' "$own_blobless" "$own_tar_gz" cpu 1.15
