@@ -121,6 +121,11 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 		return ID{}, err
 	}
 	commit, err := s.peel(id)
+	if errors.Is(err, ErrNotFound) && !errors.Is(err, errNotCommit) {
+		if err = s.doubt(id, err); err == nil {
+			commit, err = s.peel(id)
+		}
+	}
 	switch {
 	case errors.Is(err, ErrPartial): // every commit is here, so a missing object is none
 		return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
@@ -130,11 +135,6 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 			err = fmt.Errorf("revision: %w", ErrNotFound)
 		}
 		return id, err
-	case errors.Is(err, ErrNotFound):
-		if doubt := s.doubt(id); doubt != nil {
-			return ID{}, doubt
-		}
-		return ID{}, err
 	case err != nil:
 		return ID{}, err
 	}
@@ -145,21 +145,22 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 	return id, err
 }
 
-// doubt returns why an object that was not found may exist: a ref that cannot be read may lead to
-// it, or the history led to it before.
-func (s *Snapshot) doubt(id ID) error {
+// doubt examines why an object was not found. It returns nil if a push has brought the object meanwhile, an error if it
+// may exist, as a ref that cannot be read may lead to it or the history does, and otherwise notFound.
+func (s *Snapshot) doubt(id ID, notFound error) error {
 	reach, damaged, err := s.reach()
 	if err = errors.Join(err, damaged); err != nil {
 		return err
 	}
 	if known, _ := reach.look([]ID{id}); len(known) > 0 {
-		return damage(id, errors.New("a ref leads to it, but it is missing"))
+		_, err := s.objects.Type(id) // git writes objects before refs, so it is here now, or damaged
+		return missingIs(id, "a ref leads to it, but it is missing", domainError(err))
 	}
 	// The reach may be cached from a time when the refs could be read.
 	if _, err = s.Head(); errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	return nil
+	return notFound
 }
 
 // maxCandidates bounds the objects that one abbreviation is compared with. Four
