@@ -322,3 +322,42 @@ func TestMissingObjectsOfAPartialCloneAreCalledThat(t *testing.T) {
 		t.Errorf("an unknown id: %v", err)
 	}
 }
+
+// TestRequestSeesOneStateOfABranch moves a branch between the revisions of one request.
+func TestRequestSeesOneStateOfABranch(t *testing.T) {
+	t.Parallel()
+	repo, snap := one(t)
+	first := repo.Commit("main", gittest.Regular("a", "1"))
+	second := repo.Commit("main", gittest.Regular("a", "2"))
+	wants := map[string]string{
+		"HEAD": second, "main": second, "refs/heads/main": second, "heads/main~1": first, "@~1": first, "new": "",
+	}
+	for _, begin := range []string{"HEAD", "main"} {
+		snapshot := snap()
+		resolve := func(revision string) string {
+			commit, err := snapshot.Resolve(t.Context(), revision)
+			if errors.Is(err, git.ErrNotFound) {
+				return ""
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", revision, err)
+			}
+			return commit.ID.String()
+		}
+		if got := resolve(begin); got != second {
+			t.Fatalf("%s is %s", begin, got)
+		}
+		repo.SetRef("refs/heads/main", first)
+		for revision, want := range wants {
+			if got := resolve(revision); got != want {
+				t.Errorf("after %s and a push, %s is %s, want %s", begin, revision, got, want)
+			}
+		}
+		repo.SetRef("refs/heads/new", first)
+		if got := resolve("new"); got != first {
+			t.Errorf("a new branch is %q", got)
+		}
+		repo.SetRef("refs/heads/main", second)
+		repo.Git("branch", "-D", "-q", "new")
+	}
+}

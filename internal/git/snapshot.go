@@ -12,12 +12,16 @@ import (
 )
 
 // Snapshot is a repository held open for one request. Its objects stay readable if other programs
-// delete them; its refs are those of the moment of each call. It may be used by any number of
-// goroutines. Close it when done.
+// delete them. A ref that was found by its name stays as it was then, so that a request with several
+// revisions, such as main~1 and main, is answered from one state of the branch. Lists of refs are those of the moment
+// of each call. It may be used by any number of goroutines. Close it when done.
 type Snapshot struct {
 	repository *Repository
 	refs       refFiles
 	objects    *objects.Snapshot
+
+	naming sync.Mutex
+	named  map[string]namedRef // the refs that were found by their names
 
 	graphing sync.Mutex
 	graphed  bool // the graph was searched
@@ -34,7 +38,7 @@ func (s *Snapshot) Folder() string { return s.repository.Folder() }
 // [ErrEmpty] if the repository has no ref yet, and [ErrUnborn] if it has others.
 func (s *Snapshot) Head() (head Ref, err error) {
 	defer s.repository.contain(&err)
-	name, raw, ok, err := s.refs.follow("HEAD")
+	name, raw, ok, err := s.follow("HEAD")
 	if err != nil {
 		return Ref{}, err
 	}
@@ -120,7 +124,7 @@ func (s *Snapshot) Ref(name string) (ref Ref, err error) {
 	if !validRefName(name) || s.refs.hides(name) {
 		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
 	}
-	_, raw, ok, err := s.refs.follow(name)
+	_, raw, ok, err := s.follow(name)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -128,6 +132,34 @@ func (s *Snapshot) Ref(name string) (ref Ref, err error) {
 		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
 	}
 	return s.ref(name, raw)
+}
+
+// namedRef is the end of a chain of symbolic refs.
+type namedRef struct {
+	name string
+	raw  rawRef
+}
+
+// follow reads a ref through symbolic ones, or returns what it has found before.
+func (s *Snapshot) follow(name string) (final string, ref rawRef, ok bool, err error) {
+	s.naming.Lock()
+	defer s.naming.Unlock()
+	if known, found := s.named[name]; found {
+		return known.name, known.raw, true, nil
+	}
+	final, ref, ok, err = s.refs.follow(name)
+	if !ok || err != nil {
+		return final, ref, ok, err
+	}
+	found := namedRef{final, ref}
+	if known, again := s.named[final]; again {
+		found = known
+	}
+	if s.named == nil {
+		s.named = make(map[string]namedRef)
+	}
+	s.named[name], s.named[final] = found, found
+	return found.name, found.raw, true, nil
 }
 
 // ref follows annotated tags to their commit.
