@@ -87,6 +87,14 @@ func newGitMirror(t *testing.T, dir string) gitMirror {
 	return m
 }
 
+// force makes the branch wip a single new commit, as a forced push does.
+func (m gitMirror) force(content string) (id string) {
+	id = m.Commit("forced", gittest.Regular("draft", content))
+	m.SetRef("refs/heads/wip", id)
+	m.Git("branch", "-D", "-q", "forced")
+	return id
+}
+
 // served are the refs that clients get, as git ls-remote prints them.
 func (m gitMirror) served() string {
 	lines := strings.Split(m.Git("ls-remote", "."), "\n")
@@ -252,6 +260,32 @@ func TestGitFetchesWhatServedRefsLeadTo(t *testing.T) {
 	}
 	if cases != gittest.Volume(4, 6)*14 {
 		t.Errorf("%d cases were tried", cases)
+	}
+}
+
+// A client gets what its list of refs had, although the branch was forced since, and nobody gets more.
+func TestGitFetchesWhatAClientWasTold(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := newGitMirror(t, filepath.Join(root, "app.git"))
+	url := start(t, root).url + "/git/app"
+	for _, version := range []string{"0", "2"} {
+		g := gitClient{t, []string{"protocol.version=" + version}}
+		unseen := mirror.force("unseen " + version)
+		told := mirror.force("told " + version)
+		listed := g.must(root, "ls-remote", url, "refs/heads/wip")
+		for i := range 3 {
+			mirror.force(fmt.Sprintf("version %s, %d", version, i))
+			g.must(root, "ls-remote", url)
+		}
+		clone := filepath.Join(t.TempDir(), "clone")
+		g.must(root, "init", "-q", "--bare", clone)
+		if said, err := g.try(clone, "fetch", "-q", url, told); err != nil || !strings.HasPrefix(listed, told) {
+			t.Errorf("version %s: %s was listed as %s: %s", version, told, listed, said)
+		}
+		if said, err := g.try(clone, "fetch", "-q", url, unseen); err == nil {
+			t.Errorf("version %s: %s was never listed: %s", version, unseen, said)
+		}
 	}
 }
 

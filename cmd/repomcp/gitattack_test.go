@@ -152,9 +152,13 @@ func TestGitStaysBelowTheRoot(t *testing.T) {
 	for name, links := range map[string]map[string]string{
 		"folder": {"objects/pack": filepath.Join(outside.Dir, "objects", "pack")},
 		"files":  {},
+		"graph":  {"objects/info/commit-graph": filepath.Join(outside.Dir, "objects", "info", "commit-graph")},
 	} {
 		m := gittest.At(t, filepath.Join(root, name+".git"))
-		if name == "files" {
+		switch name {
+		case "graph": // all objects are here
+			m.CopyPack(outside)
+		case "files":
 			packs, err := filepath.Glob(filepath.Join(outside.Dir, "objects", "pack", "*"))
 			if err != nil || len(packs) < 2 {
 				t.Fatal(err, packs)
@@ -181,7 +185,7 @@ func TestGitStaysBelowTheRoot(t *testing.T) {
 	if got := g.must(fork, "rev-parse", "HEAD"); got != shared {
 		t.Errorf("the fork is at %s", got)
 	}
-	for _, name := range []string{"thief", "folder", "files", filepath.Base(strings.TrimSuffix(chained.Dir, ".git"))} {
+	for _, name := range []string{"thief", "folder", "files", "graph", filepath.Base(strings.TrimSuffix(chained.Dir, ".git"))} {
 		clone := filepath.Join(t.TempDir(), name)
 		if said, err := g.try(top, "clone", "-q", url+name, clone); err == nil {
 			t.Errorf("%s: what is outside of the root was cloned: %s", name, said)

@@ -29,10 +29,12 @@ type TransferRef struct {
 	Peeled ID
 }
 
-// TransferFolder is a folder of objects by its absolute path, with the names in it that git reads.
+// TransferFolder is a folder of objects by its absolute path, with the names in it that git reads. It has no list of
+// alternates if it is alone.
 type TransferFolder struct {
 	Path  string
 	Parts []string
+	Alone bool
 }
 
 // Transfer reads the refs before it looks for the folders, so that these have the objects of the refs. The list of
@@ -103,7 +105,8 @@ func (s *Snapshot) addFolders(t *Transfer) error {
 	}
 	for _, folder := range folders {
 		t.Folders = append(t.Folders, TransferFolder{
-			Path: filepath.Join(s.refs.root.Name(), filepath.FromSlash(folder.Path)), Parts: folder.Parts,
+			Path:  filepath.Join(s.refs.root.Name(), filepath.FromSlash(folder.Path)),
+			Parts: folder.Parts, Alone: folder.Alone,
 		})
 		t.IndexBytes += folder.IndexBytes
 	}

@@ -17,12 +17,18 @@ type Folder struct {
 	// Parts are the names in it that git reads, all below the root at the time of the call: "pack", the folders of
 	// loose objects, and the files of the commit-graph.
 	Parts []string
+	// Alone is true if it has no list of alternates: a program that reads the folder itself then stays in it.
+	Alone bool
 	// IndexBytes is the size of all indexes of packs, from which the number of objects can be estimated.
 	IndexBytes int64
 }
 
-// graphParts are the two forms of a commit-graph.
-var graphParts = []string{"info/commit-graph", "info/commit-graphs"}
+var (
+	// graphParts are the two forms of a commit-graph.
+	graphParts = []string{"info/commit-graph", "info/commit-graphs"}
+	// graphFolders are where their files are.
+	graphFolders = []string{"info", "info/commit-graphs"}
+)
 
 // Folders lists where the objects of the repository are, its own folder first. It is for a program that follows
 // symbolic links, which this package does not do out of the root: a link there that leads out is [ErrOutside].
@@ -44,7 +50,11 @@ func (db *Database) Folders() ([]Folder, error) {
 }
 
 func (d *directory) folder() (Folder, error) {
-	folder := Folder{Path: d.path}
+	links, err := d.alternates()
+	if err != nil {
+		return Folder{}, err
+	}
+	folder := Folder{Path: d.path, Alone: links.info == nil}
 	entries, err := fs.ReadDir(d.store.root.FS(), d.path)
 	if err != nil {
 		return Folder{}, files.OpenError(d.path, err)
@@ -54,30 +64,33 @@ func (d *directory) folder() (Folder, error) {
 		if name != "pack" && !isFanOut(name) {
 			continue
 		}
-		size, err := d.stayInside(path.Join(d.path, name))
+		size, err := d.stayInside(name)
 		if errors.Is(err, fs.ErrNotExist) { // a repack has removed it
 			continue
 		}
 		if err != nil {
-			if verdict := files.OpenError(name, err); !errors.Is(verdict, ErrCorrupt) {
-				return Folder{}, verdict
-			}
-			return Folder{}, fmt.Errorf("%s: %w: %w", name, ErrOutside, err)
+			return Folder{}, linkError(name, err)
 		}
 		folder.IndexBytes += size
 		folder.Parts = append(folder.Parts, name)
 	}
+	for _, name := range graphFolders {
+		if _, err := d.stayInside(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Folder{}, linkError(name, err)
+		}
+	}
 	for _, name := range graphParts {
-		if d.stat(path.Join(d.path, name)) != nil { // nil as well for what leads out
+		if d.stat(path.Join(d.path, name)) != nil {
 			folder.Parts = append(folder.Parts, name)
 		}
 	}
 	return folder, nil
 }
 
-// stayInside follows every symbolic link at and in a folder of objects, and sums the sizes of the indexes there.
-func (d *directory) stayInside(folder string) (indexBytes int64, err error) {
-	entries, err := fs.ReadDir(d.store.root.FS(), folder)
+// stayInside follows every symbolic link at and in a part of the folder that is a folder itself, and sums the sizes of
+// the indexes there.
+func (d *directory) stayInside(part string) (indexBytes int64, err error) {
+	entries, err := fs.ReadDir(d.store.root.FS(), path.Join(d.path, part))
 	if err != nil {
 		return 0, err
 	}
@@ -86,7 +99,7 @@ func (d *directory) stayInside(folder string) (indexBytes int64, err error) {
 		if entry.Type()&fs.ModeSymlink == 0 && !isIndex {
 			continue
 		}
-		info, err := d.store.root.Stat(path.Join(folder, entry.Name()))
+		info, err := d.store.root.Stat(path.Join(d.path, part, entry.Name()))
 		if errors.Is(err, fs.ErrNotExist) { // gone, or a link to nothing
 			continue
 		}
@@ -98,6 +111,14 @@ func (d *directory) stayInside(folder string) (indexBytes int64, err error) {
 		}
 	}
 	return indexBytes, nil
+}
+
+// linkError makes a link that leads out an [ErrOutside].
+func linkError(part string, err error) error {
+	if verdict := files.OpenError(part, err); !errors.Is(verdict, ErrCorrupt) {
+		return verdict
+	}
+	return fmt.Errorf("%s: %w: %w", part, ErrOutside, err)
 }
 
 // isFanOut reports whether a folder of objects may have loose ones.

@@ -9,14 +9,16 @@
 // # Promises
 //
 // Git never reads a mirror's configuration. It runs in a repository of our own, made for one request in a private
-// folder: a config, HEAD and packed-refs with the served refs, and symbolic links to the mirror's packs, loose objects
-// and commit-graphs. So no line of a mirror's config has any effect, whatever keys name programs or files in present or
-// future versions of git; its hooks, attributes, alternates and refs are not read either. Alternates below the root are
-// linked as well. The environment has no system or user configuration.
+// folder: a config, HEAD and packed-refs with the served refs, and a symbolic link to the mirror's objects. So no line
+// of a mirror's config has any effect, whatever keys name programs or files in present or future versions of git; its
+// hooks, attributes, alternates and refs are not read either. Where objects have a list of alternates, their packs,
+// loose objects and commit-graphs are linked one by one instead, and so are the alternates below the root. The
+// environment has no system or user configuration.
 //
 // A client gets only objects that served refs reach. Git's protocol v2 itself gives any object to a client that knows
 // its id. Therefore a request is read to its end, into a file, before git starts, and each wanted id is compared with
-// the refs. Other ids are searched with `git rev-list --objects`, from the newest commits on.
+// the refs, and with those that clients of this server got in a list during the last minute: a force-push between a
+// client's two requests does no harm. Other ids are searched with `git rev-list --objects`, from the newest commits on.
 //
 // [limits.Limiter] reserves memory before a program starts, and the configuration bounds the program's memory. A
 // program waits while its output is not read. It ends, with all its child processes, with the session, the context or

@@ -93,6 +93,7 @@ type Options struct {
 // Engine runs git. It may be used by any number of goroutines.
 type Engine struct {
 	options Options
+	listed  *listed
 	ended   context.Context
 	end     context.CancelFunc
 
@@ -107,7 +108,7 @@ var ErrClosed = errors.New("the engine is closed")
 // New makes an engine.
 func New(options Options) *Engine {
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
-	e := &Engine{options: options}
+	e := &Engine{options: options, listed: newListed()}
 	e.ended, e.end = context.WithCancel(context.Background())
 	return e
 }

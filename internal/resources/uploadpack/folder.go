@@ -69,7 +69,7 @@ func writeRepository(folder string, t *git.Transfer) error {
 		head, unborn = nowhere, "ignore"
 	}
 	failed := []error{
-		os.Mkdir(filepath.Join(folder, "refs"), 0o700), os.Mkdir(filepath.Join(folder, "objects"), 0o700),
+		os.Mkdir(filepath.Join(folder, "refs"), 0o700),
 		write(folder, "config", fmt.Appendf(nil, config, unborn)),
 		write(folder, "HEAD", []byte(head+"\n")),
 		writeRefs(filepath.Join(folder, "packed-refs"), t.Refs),
@@ -103,9 +103,12 @@ func writeRefs(name string, refs []git.TransferRef) (err error) {
 	return w.Flush()
 }
 
-// linkObjects makes a folder of links for each of the mirror's folders of objects, the first as the repository's own
-// and the others as its alternates. Whole folders cannot be linked: git would follow the lists of alternates in them.
+// linkObjects links the mirror's folders of objects, the first as the repository's own and the others as its
+// alternates.
 func linkObjects(folder string, folders []git.TransferFolder) error {
+	if len(folders) == 0 {
+		return os.Mkdir(filepath.Join(folder, "objects"), 0o700)
+	}
 	var alternates []byte
 	for i, source := range folders {
 		name := filepath.Join(folder, "objects")
@@ -113,17 +116,29 @@ func linkObjects(folder string, folders []git.TransferFolder) error {
 			name = filepath.Join(folder, "alternate-"+strconv.Itoa(i))
 			alternates = append(alternates, name+"\n"...)
 		}
-		if err := os.MkdirAll(filepath.Join(name, "info"), 0o700); err != nil {
+		if err := linkFolder(name, source); err != nil {
 			return err
-		}
-		for _, part := range source.Parts {
-			if err := os.Symlink(filepath.Join(source.Path, part), filepath.Join(name, part)); err != nil {
-				return err
-			}
 		}
 	}
 	if alternates == nil {
 		return nil
 	}
 	return write(filepath.Join(folder, "objects", "info"), "alternates", alternates)
+}
+
+// linkFolder links a folder of objects as a whole or, since git would follow its list of alternates, the parts of it.
+// In a folder that is linked as a whole git finds objects that another program moves meanwhile.
+func linkFolder(name string, source git.TransferFolder) error {
+	if source.Alone {
+		return os.Symlink(source.Path, name)
+	}
+	if err := os.MkdirAll(filepath.Join(name, "info"), 0o700); err != nil {
+		return err
+	}
+	for _, part := range source.Parts {
+		if err := os.Symlink(filepath.Join(source.Path, part), filepath.Join(name, part)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/git"
@@ -46,7 +47,7 @@ var (
 // asked has the relevant parts of a request.
 type asked struct {
 	lists  bool     // only refs are wanted
-	others []git.ID // wanted ids that no ref holds, in order and each once
+	others []git.ID // wanted ids that no list of refs had, in order and each once
 }
 
 var (
@@ -85,7 +86,7 @@ func (s *Session) read(request io.Reader) (a asked, err error) {
 	}
 }
 
-// note keeps a wanted id that no served ref holds.
+// note keeps a wanted id that no served ref holds, or held when a client got the list.
 func (s *Session) note(text []byte, a *asked) error {
 	var id git.ID
 	digits := 2 * len(id)
@@ -95,7 +96,7 @@ func (s *Session) note(text []byte, a *asked) error {
 	if _, err := hex.Decode(id[:], text[:digits]); err != nil {
 		return errMalformed
 	}
-	if _, held := s.refs[id]; held {
+	if _, held := s.refs[id]; held || s.engine.listed.has(s.repository.Name(), id, time.Now()) {
 		return nil
 	}
 	if a.others = append(a.others, id); len(a.others) != manyWants {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/git"
@@ -130,6 +131,7 @@ func (s *Session) Advertise() (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.engine.listed.add(s.repository.Name(), s.refs, time.Now())
 	return s.run(nil, "upload-pack", "--stateless-rpc", "--http-backend-info-refs", s.folder)
 }
 
@@ -147,6 +149,7 @@ func (s *Session) Serve(request io.Reader) (*Reply, error) {
 		return nil, err
 	}
 	if asked.lists {
+		s.engine.listed.add(s.repository.Name(), s.refs, time.Now())
 		err = s.reserve(s.engine.options.Limits.Call, listMemory)
 	} else {
 		err = s.reserve(s.engine.options.Limits.Stream, s.memory)
