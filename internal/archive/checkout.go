@@ -42,16 +42,17 @@ func Resolve(ctx context.Context, refs Refs, revision string, options Options) (
 		head, err := refs.ResolveTreeish(ctx, revision)
 		return head, options, err
 	}
+	object := revision
 	if options.Ref == "" {
 		var err error
-		if options.Ref, revision, err = checkoutRef(refs, revision); err != nil {
+		if options.Ref, object, err = checkoutRef(refs, revision); err != nil {
 			return git.Treeish{}, options, err
 		}
 	}
-	head, err := refs.ResolveTreeish(ctx, revision)
+	head, err := refs.ResolveTreeish(ctx, revision) // the object's id may be served no more after a forced push
 	name, _ := options.ref()
-	if id, invalid := git.ParseID(revision); err == nil && invalid == nil && strings.HasPrefix(name, "refs/tags/") {
-		head.ID, head.Revision = id, revision
+	if id, invalid := git.ParseID(object); err == nil && invalid == nil && strings.HasPrefix(name, "refs/tags/") {
+		head.ID, head.Revision = id, object
 	}
 	return head, options, err
 }

@@ -320,6 +320,60 @@ func TestCheckoutsOfRefsAreThoseOfClone(t *testing.T) {
 	}
 }
 
+// forcedRefs calls force when a ref was found by its name.
+type forcedRefs struct {
+	*git.Snapshot
+	force func()
+}
+
+func (r forcedRefs) NamedRef(revision string) (git.Ref, error) {
+	ref, err := r.Snapshot.NamedRef(revision)
+	r.force()
+	return ref, err
+}
+
+// A commit that no ref leads to any more is not served by its id, but the checkout of a branch or a tag that was just
+// forced is.
+func TestCheckoutsOfForcedRefsAreFound(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	store, err := git.NewStore(root, git.StoreOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, name := range []string{"main", "tag"} {
+		commit := repo.Commit("draft", gittest.Regular("a", name))
+		other := repo.Commit("other", gittest.Regular("a", "other"))
+		repo.Git("tag", "-f", "-a", "-m", "tag", "tag", commit)
+		repo.SetRef("refs/heads/main", commit)
+		repo.Git("branch", "-D", "-q", "draft")
+		snapshot, err := store.Repository("repo.git", git.Options{ReachableOnly: true}).Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := repo.Git("rev-parse", name)
+		head, options, err := archive.Resolve(t.Context(), forcedRefs{snapshot, func() {
+			repo.SetRef("refs/heads/main", other)
+			repo.SetRef("refs/tags/tag", other)
+		}}, name, archive.Options{Profile: archive.ProfileCheckout})
+		if err != nil || head.ID.String() != want || head.Revision != want || head.Commit.String() != commit {
+			t.Errorf("%s is %v, want %s: %v", name, head, want, err)
+		}
+		if !strings.HasSuffix(options.Ref, "/"+name) {
+			t.Errorf("%s is the ref %s", name, options.Ref)
+		}
+		if err := snapshot.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A checkout has no part of a tree, and only a checkout has its options.
 func TestOptionsOfCheckoutsAreChecked(t *testing.T) {
 	t.Parallel()
