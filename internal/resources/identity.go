@@ -59,7 +59,7 @@ func identityOfArchive(ctx context.Context, snapshot *git.Snapshot, r Resource) 
 	if err != nil {
 		return "", err
 	}
-	commits, err := commitsOf(ctx, snapshot, head.Revision, r.Options.Base)
+	commits, err := commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
 	return commits + " " + head.ID.String() + " " + options.Ref, err
 }
 
