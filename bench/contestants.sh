@@ -364,11 +364,11 @@ nginx_git='`git http-backend` behind nginx' own_git='repomcp, /git'
 # clones are those of git clients, by one server and by the other.
 clones() {
     for options in '' '--depth 1'; do
-        comparison git 'a b c h mirror' "git clone --bare $options"
+        comparison git 'a b c d h mirror' "git clone --bare $options"
         contestant "$nginx_git" "git_clone \"\$(cat \"\$DIR/url\")/repo.git\" $options" '' serve_nginx end_nginx
         contestant "$own_git" "git_clone \"\$URL/git/repo\" $options"
     done
-    comparison git 'a b c h mirror' 'git fetch with nothing new'
+    comparison git 'a b c d h mirror' 'git fetch with nothing new'
     contestant "$nginx_git" 'exec git ls-remote "$(cat "$DIR/url")/repo.git"' '' serve_nginx end_nginx
     contestant "$own_git" 'exec git ls-remote "$URL/git/repo"'
 }
@@ -441,8 +441,8 @@ targets() {
     target 'the same against rsync' changed sync "$sync" "$rsync_delete" wall 1
     target 'push to file, s' 'push to file' sync "$sync" '' wall 0.3
     target 'push to file, worst of 50, s' 'push to file' sync "$sync" '' wall 1 worst
-    target "git clone against git's own server, wall" 'git clone' 'a b c h' "$own_git" "$nginx_git" wall 1.05
-    target 'git fetch, wall' 'git fetch' 'a b c h' "$own_git" "$nginx_git" wall 1.05
+    target "git clone against git's own server, wall" 'git clone' 'a b c d h' "$own_git" "$nginx_git" wall 1.05
+    target 'git fetch, wall' 'git fetch' 'a b c d h' "$own_git" "$nginx_git" wall 1.05
     target "a checkout against git clone over HTTP, client's CPU" 'a clone of HEAD' 'sync c' "$own_curl" "$clone_nginx" cpu 0.4
     target 'the same, wall' 'a clone of HEAD' 'sync c' "$own_curl" "$clone_nginx" wall 0.6
     target "the same against a clone of a file, client's CPU" 'a clone of HEAD' 'sync c' "$own_curl" "$clone_local" cpu 0.4
