@@ -122,7 +122,7 @@ var arrows = map[string][]string{
 		"internal/git/wildmatch", "internal/repos",
 	},
 	"internal/resources/uploadpack": {
-		"internal/access/limits", "internal/base/processes", "internal/git", "internal/repos",
+		"internal/access/limits", "internal/base/lru", "internal/base/processes", "internal/git", "internal/repos",
 	},
 
 	"internal/search": {

@@ -15,7 +15,7 @@ func (s *Snapshot) Examine() (damaged error) {
 	if err == nil || errors.Is(err, ErrEmpty) && !errors.Is(err, ErrUnborn) {
 		return nil
 	}
-	names, raws, listing := s.refs.all()
+	names, raws, listing := s.refs.below(allRefs)
 	if listing != nil {
 		return errors.Join(err, listing)
 	}

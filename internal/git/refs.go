@@ -1,11 +1,9 @@
 package git
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,16 +11,19 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 	"unicode"
 
 	"github.com/repomcp/repomcp/internal/git/objects"
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
+// The prefixes of the full names of branches and tags.
 const (
-	branchPrefix = "refs/heads/"
-	tagPrefix    = "refs/tags/"
+	BranchPrefix = "refs/heads/"
+	TagPrefix    = "refs/tags/"
+)
+
+const (
 	remotePrefix = "refs/remotes/"
 
 	// maxSymrefDepth is how many symbolic refs in a row git follows.
@@ -30,10 +31,6 @@ const (
 	// maxLooseRefBytes bounds a loose ref file: a symbolic ref to the longest
 	// name.
 	maxLooseRefBytes = maxRefNameBytes + 64
-	// maxPackedRefsBytes bounds packed-refs: some three million refs.
-	maxPackedRefsBytes = 256 << 20
-
-	packedFile = "packed-refs"
 )
 
 // Ref is a reference and its target.
@@ -51,10 +48,10 @@ type Ref struct {
 }
 
 // Branch is the short name of a branch, and "" for other refs.
-func (r Ref) Branch() string { return cutPrefix(r.Name, branchPrefix) }
+func (r Ref) Branch() string { return cutPrefix(r.Name, BranchPrefix) }
 
 // Tag is the short name of a tag, and "" for other refs.
-func (r Ref) Tag() string { return cutPrefix(r.Name, tagPrefix) }
+func (r Ref) Tag() string { return cutPrefix(r.Name, TagPrefix) }
 
 func cutPrefix(s, prefix string) string {
 	rest, ok := strings.CutPrefix(s, prefix)
@@ -72,8 +69,9 @@ type refFiles struct {
 	dir  string
 	// hides reports whether a ref is hidden, by its full name, and rules are the values of the
 	// configuration that it depends on.
-	hides func(name string) bool
-	rules []string
+	hides   func(name string) bool
+	rules   []string
+	lookUps *lookUps
 }
 
 // rawRef is a ref as it is stored.
@@ -90,19 +88,15 @@ func (f refFiles) lookup(name string) (rawRef, bool, error) {
 	if ok || err != nil {
 		return ref, ok, err
 	}
-	wanted := func(line []byte) bool { return string(line) == name }
-	_, err = f.packed(wanted, func(_ string, r rawRef) bool {
-		ref, ok = r, true
-		return false
-	})
-	return ref, ok, err
+	found, ref, err := f.lookUpPacked(name)
+	return ref, found != "", err
 }
 
-// first returns the first of the names that is a visible ref. packed-refs is read once however many
-// names there are: they come from a URI.
+// first returns which of the names is a visible ref. All names begin with the first, so that git allows only one of
+// them.
 func (f refFiles) first(names []string) (string, error) {
-	best, better := len(names), make(map[string]int, len(names))
-	for i, name := range names {
+	var packed []string
+	for _, name := range names {
 		if !validRefName(name) || f.hides(name) {
 			continue
 		}
@@ -111,23 +105,15 @@ func (f refFiles) first(names []string) (string, error) {
 			return "", err
 		}
 		if ok {
-			best = i
-			break
+			return name, nil
 		}
-		better[name] = i
+		packed = append(packed, name)
 	}
-	wanted := func(name []byte) bool { _, ok := better[string(name)]; return ok }
-	_, err := f.packed(wanted, func(name string, _ rawRef) bool {
-		best = min(best, better[name])
-		return true
-	})
-	if err != nil {
-		return "", err
+	name, _, err := f.lookUpPacked(packed...)
+	if err == nil && name == "" {
+		err = fmt.Errorf("ref: %w", ErrNotFound)
 	}
-	if best == len(names) {
-		return "", fmt.Errorf("ref: %w", ErrNotFound)
-	}
-	return names[best], nil
+	return name, err
 }
 
 // follow reads a ref through symbolic ones.
@@ -148,25 +134,63 @@ func (f refFiles) follow(name string) (final string, ref rawRef, ok bool, err er
 	return name, rawRef{}, false, nil
 }
 
-// all returns all refs of the repository, including hidden ones, with their names in order.
-func (f refFiles) all() (names []string, refs map[string]rawRef, err error) {
-	refs, err = f.allLoose()
+// allRefs is the prefix of all refs but HEAD.
+const allRefs = "refs/"
+
+// below returns the refs whose names have one of the prefixes, including hidden ones, with their names in order. The
+// refs to which symbolic ones lead are in refs as well.
+func (f refFiles) below(prefixes ...string) (names []string, refs map[string]rawRef, err error) {
+	refs, err = f.looseBelow(prefixes...)
 	if err != nil {
 		return nil, nil, err
 	}
-	names, _, err = f.addPacked(refs)
-	return names, refs, err
+	if names, _, err = f.addPacked(refs, prefixes...); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
+		if target := refs[name].symbolic; target != "" {
+			if err := f.addTarget(refs, target); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return names, refs, nil
 }
 
-func (f refFiles) allLoose() (map[string]rawRef, error) {
+// addTarget adds the ref to which a symbolic one leads.
+func (f refFiles) addTarget(refs map[string]rawRef, name string) error {
+	if _, known := refs[name]; known {
+		return nil
+	}
+	_, ref, ok, err := f.follow(name)
+	if isDamage(err) {
+		ref, ok, err = rawRef{fault: err}, true, nil
+	}
+	if ok {
+		refs[name] = ref
+	}
+	return err
+}
+
+func (f refFiles) looseBelow(prefixes ...string) (map[string]rawRef, error) {
 	refs := make(map[string]rawRef)
-	return refs, f.walkLoose("refs", refs)
+	for _, prefix := range prefixes {
+		if err := f.walkLoose(f.root, f.dir+"/"+prefix, prefix, refs); err != nil {
+			return refs, err
+		}
+	}
+	return refs, nil
 }
 
 // addPacked adds the packed refs to the loose ones, and returns the names of all in order.
-func (f refFiles) addPacked(refs map[string]rawRef) (names []string, packed files.Seen, err error) {
+func (f refFiles) addPacked(
+	refs map[string]rawRef, prefixes ...string,
+) (names []string, packed files.Seen, err error) {
+	wanted := func(name []byte) bool {
+		return slices.ContainsFunc(prefixes, func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) })
+	}
 	names = slices.Collect(maps.Keys(refs))
-	packed, err = f.packed(nil, func(name string, ref rawRef) bool {
+	packed, err = f.packed(wanted, func(name string, ref rawRef) bool {
 		if _, ok := refs[name]; !ok {
 			refs[name] = ref
 			names = append(names, name) // mostly in order
@@ -177,18 +201,25 @@ func (f refFiles) addPacked(refs map[string]rawRef) (names []string, packed file
 	return names, packed, err
 }
 
-func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {
-	entries, err := files.ReadDir(f.root, path.Join(f.dir, dir))
-	if errors.Is(err, fs.ErrNotExist) {
+// walkLoose reads the refs in a folder, whose names begin with the prefix. Each folder is opened once, as the way from
+// the root to each of thousands of files takes longer than reading them.
+func (f refFiles) walkLoose(parent *os.Root, folder, prefix string, refs map[string]rawRef) (err error) {
+	own, err := parent.OpenRoot(folder)
+	if absent(err) {
 		return nil
 	}
 	if err != nil {
 		return readError("refs", err)
 	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	entries, err := files.ReadDir(own, ".")
+	if err != nil {
+		return readError("refs", err)
+	}
 	for _, entry := range entries {
-		name := dir + "/" + entry.Name()
+		name := prefix + entry.Name()
 		if entry.IsDir() {
-			if err := f.walkLoose(name, refs); err != nil {
+			if err := f.walkLoose(own, entry.Name(), name+"/", refs); err != nil {
 				return err
 			}
 			continue
@@ -196,7 +227,11 @@ func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {
 		if !validRefName(name) {
 			continue
 		}
-		ref, ok, err := f.loose(name)
+		root, file := own, entry.Name()
+		if entry.Type()&fs.ModeSymlink != 0 { // it may lead to another folder below the root
+			root, file = f.root, path.Join(f.dir, name)
+		}
+		ref, ok, err := readLoose(root, file)
 		if err != nil {
 			return err
 		}
@@ -210,19 +245,22 @@ func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {
 // errBadRef says that a loose ref is malformed.
 var errBadRef = errors.New("is neither an object id nor a symbolic ref")
 
-// loose reads one loose ref: "ref: NAME" or an object id. Like git it ignores everything after the
-// id and a blank.
+// loose reads one loose ref.
 func (f refFiles) loose(name string) (rawRef, bool, error) {
-	file := path.Join(f.dir, name)
-	info, err := f.root.Stat(file)
-	if absent(err) || err == nil && info.IsDir() {
-		return rawRef{}, false, nil
-	}
-	content, err := readRegular(f.root, file, maxLooseRefBytes)
+	return readLoose(f.root, path.Join(f.dir, name))
+}
+
+// readLoose reads the file of a loose ref: "ref: NAME" or an object id. Like git it ignores everything after the id and
+// a blank.
+func readLoose(root *os.Root, file string) (rawRef, bool, error) {
+	content, err := readRegular(root, file, maxLooseRefBytes)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return rawRef{}, false, nil
 	case isDamage(err):
+		if info, err := root.Stat(file); absent(err) || err == nil && info.IsDir() {
+			return rawRef{}, false, nil
+		}
 		return rawRef{fault: fmt.Errorf("ref: %w", err)}, true, nil
 	case err != nil:
 		return rawRef{}, false, fmt.Errorf("reading a ref: %w", err)
@@ -265,121 +303,4 @@ func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 // a file.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// packed calls yield for each wanted line of packed-refs until it returns false; nil
-// wants all. It returns the file that it has read. The format is that of git-pack-refs(1):
-// "ID NAME" lines, each followed by "^ID" when it is an annotated tag.
-func (f refFiles) packed(wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) (files.Seen, error) {
-	seen := files.Seen{At: time.Now()}
-	file, info, err := files.Open(f.root, path.Join(f.dir, packedFile))
-	if errors.Is(err, objects.ErrNotFound) {
-		return seen, nil
-	}
-	if err != nil {
-		return seen, fmt.Errorf("reading packed refs: %w", domainError(err))
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	seen.Info = info
-	if info.Size() > maxPackedRefsBytes {
-		return seen, fmt.Errorf("packed refs of %d bytes: %w", info.Size(), ErrUnsupported)
-	}
-	if err := checkLastLine(file, info.Size()); err != nil {
-		return seen, fmt.Errorf("reading packed refs: %w", err)
-	}
-	return seen, scanPackedRefs(file, wanted, yield)
-}
-
-var (
-	errCutRefs = errors.New("the last line has no end")
-	errBadLine = errors.New("a line is no ref")
-)
-
-// checkLastLine detects a truncated file, as git does: refs would be missing silently.
-func checkLastLine(file *os.File, size int64) error {
-	if size == 0 {
-		return nil
-	}
-	var last [1]byte
-	if _, err := file.ReadAt(last[:], size-1); err != nil {
-		return readError("the last line", err)
-	}
-	if last[0] != '\n' {
-		return fmt.Errorf("%w: %w", ErrCorrupt, errCutRefs)
-	}
-	return nil
-}
-
-// scanPackedRefs reads only the wanted ids: reading ids is most of the work in a file with
-// thousands of refs. Like git it refuses a mangled file, with carriage returns, comments below the
-// first line or an id that belongs to no ref: a skipped ref would be missing silently.
-func scanPackedRefs(file io.Reader, wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {
-	var name string
-	var ref rawRef
-	scanner := bufio.NewScanner(file)
-	scanner.Buffer(nil, maxLooseRefBytes)
-	scanner.Split(splitLines)
-	peelable := false // the previous line is a ref
-	for first := true; scanner.Scan(); first = false {
-		line := scanner.Bytes()
-		if first && bytes.HasPrefix(line, []byte("#")) {
-			continue
-		}
-		peeled, isPeeled := bytes.CutPrefix(line, []byte("^"))
-		if bytes.HasSuffix(line, []byte("\r")) || isPeeled && !peelable {
-			return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, errBadLine)
-		}
-		peelable = !isPeeled
-		var err error
-		if isPeeled {
-			if name == "" {
-				continue
-			}
-			if ref.peeled, err = ParseID(string(peeled)); err != nil {
-				return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, errBadLine)
-			}
-			continue
-		}
-		if name != "" && !yield(name, ref) {
-			return nil
-		}
-		if at := bytes.IndexByte(line, ' '); wanted != nil && at == fullIDLength && !wanted(line[at+1:]) {
-			name = ""
-			continue
-		}
-		if name, ref, err = parsePackedRef(string(line)); err != nil {
-			return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, err)
-		}
-	}
-	if err := scanner.Err(); err != nil {
-		return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, err)
-	}
-	if name != "" {
-		yield(name, ref)
-	}
-	return nil
-}
-
-// splitLines is [bufio.ScanLines] that leaves carriage returns in their lines.
-func splitLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	if end := bytes.IndexByte(data, '\n'); end >= 0 {
-		return end + 1, data[:end], nil
-	}
-	if atEOF && len(data) > 0 {
-		return len(data), data, nil
-	}
-	return 0, nil, nil
-}
-
-// parsePackedRef returns no name for a ref that git does not allow.
-func parsePackedRef(line string) (string, rawRef, error) {
-	hex, name, ok := strings.Cut(line, " ")
-	id, err := ParseID(hex)
-	if !ok || err != nil {
-		return "", rawRef{}, errBadLine
-	}
-	if !validRefName(name) {
-		return "", rawRef{}, nil
-	}
-	return name, rawRef{id: id}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -359,5 +360,46 @@ func TestRequestSeesOneStateOfABranch(t *testing.T) {
 		}
 		repo.SetRef("refs/heads/main", second)
 		repo.Git("branch", "-D", "-q", "new")
+	}
+}
+
+// TestLookUpsSeeEachChangeOfPackedRefs asks for the same names after each change, of a file that is old enough to be
+// relied on.
+func TestLookUpsSeeEachChangeOfPackedRefs(t *testing.T) {
+	t.Parallel()
+	repo, snap := one(t)
+	ids := []string{repo.Commit("main", gittest.Regular("a", "1")), repo.Commit("main", gittest.Regular("a", "2"))}
+	names := []string{"x", "y", "deep/er/x"}
+	held, compared := map[string]string{}, 0
+	for round := range 24 {
+		name := names[round%len(names)]
+		if round/3%3 < 2 {
+			held[name] = ids[round%len(ids)]
+			repo.SetRef("refs/heads/"+name, held[name])
+		} else {
+			delete(held, name)
+			repo.Git("branch", "-D", "-q", name)
+		}
+		repo.Git("pack-refs", "--all", "--prune")
+		past := time.Now().Add(time.Duration(round)*time.Minute - time.Hour)
+		if err := os.Chtimes(filepath.Join(repo.Dir, "packed-refs"), past, past); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second answers are remembered
+			snapshot := snap()
+			for _, name := range names {
+				for _, revision := range []string{name, "heads/" + name, "refs/heads/" + name} {
+					got, err := snapshot.ResolveObject(t.Context(), revision)
+					want, known := held[name]
+					if known && (err != nil || got.String() != want) || !known && !errors.Is(err, git.ErrNotFound) {
+						t.Errorf("round %d: %s is %s, %v, want %q", round, revision, got, err, want)
+					}
+					compared++
+				}
+			}
+		}
+	}
+	if compared != 24*2*len(names)*3 {
+		t.Errorf("compared %d revisions", compared)
 	}
 }

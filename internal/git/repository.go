@@ -110,7 +110,9 @@ func (r *Repository) refFiles() (refFiles, error) {
 }
 
 func (r *Repository) refFilesOf(database *objects.Database) refFiles {
-	f := refFiles{root: r.store.root, dir: r.dir, hides: func(string) bool { return false }}
+	f := refFiles{
+		root: r.store.root, dir: r.dir, hides: func(string) bool { return false }, lookUps: r.store.lookUps,
+	}
 	if r.options.Hidden == nil {
 		return f
 	}

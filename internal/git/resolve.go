@@ -58,7 +58,7 @@ func (s *Snapshot) resolveSteps(ctx context.Context, revision string) (named, ob
 // RefPrefixes are the prefixes that may be left out of a ref's full name, in the order in which
 // gitrevisions(7) tries them.
 func RefPrefixes() []string {
-	return []string{"", "refs/", tagPrefix, branchPrefix, remotePrefix}
+	return []string{"", "refs/", TagPrefix, BranchPrefix, remotePrefix}
 }
 
 func (s *Snapshot) resolveName(ctx context.Context, name string) (ID, error) {

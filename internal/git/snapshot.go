@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
@@ -45,7 +44,7 @@ func (s *Snapshot) Head() (head Ref, err error) {
 	if ok {
 		return s.ref(name, raw)
 	}
-	names, _, err := s.refs.all()
+	names, _, err := s.refs.below(allRefs)
 	if err != nil {
 		return Ref{}, err
 	}
@@ -62,35 +61,39 @@ func (s *Snapshot) DefaultBranch() (string, error) {
 	if err != nil || !ok {
 		return "", err
 	}
-	return cutPrefix(raw.symbolic, branchPrefix), nil
+	return cutPrefix(raw.symbolic, BranchPrefix), nil
 }
 
 // Refs lists the visible refs in the order of their names. Unreadable refs are included and marked
 // as such.
-func (s *Snapshot) Refs() ([]Ref, error) { return s.refsBelow("refs/", s.ref) }
+func (s *Snapshot) Refs() ([]Ref, error) { return s.listRefs(s.ref, allRefs) }
+
+// RefsBelow is [Snapshot.Refs] for the names with one of the prefixes, such as [BranchPrefix]. A mirror of a large host
+// has a ref for each pull request, and these are not read.
+func (s *Snapshot) RefsBelow(prefixes ...string) ([]Ref, error) {
+	return s.listRefs(s.ref, prefixes...)
+}
 
 // Tags is [Snapshot.Refs] for tags. It does not read their objects if packed-refs says what they
 // lead to: for a tag of a folder or a file, Commit is then the id of that.
 func (s *Snapshot) Tags() ([]Ref, error) {
-	return s.refsBelow(tagPrefix, func(name string, raw rawRef) (Ref, error) {
+	return s.listRefs(func(name string, raw rawRef) (Ref, error) {
 		if raw.peeled.IsZero() || raw.fault != nil {
 			return s.ref(name, raw)
 		}
 		return Ref{Name: name, Target: raw.id, Commit: raw.peeled}, nil
-	})
+	}, TagPrefix)
 }
 
-func (s *Snapshot) refsBelow(
-	prefix string, read func(name string, raw rawRef) (Ref, error),
+func (s *Snapshot) listRefs(
+	read func(name string, raw rawRef) (Ref, error), prefixes ...string,
 ) (list []Ref, err error) {
 	defer s.repository.contain(&err)
-	names, raws, err := s.refs.all()
+	names, raws, err := s.refs.below(prefixes...)
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return !strings.HasPrefix(name, prefix) || s.refs.hides(name)
-	})
+	names = slices.DeleteFunc(names, s.refs.hides)
 	return s.refsOf(names, raws, read)
 }
 
@@ -245,7 +248,7 @@ func (s *Snapshot) Commit(id ID) (commit Commit, err error) {
 func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, err error) {
 	defer r.contain(&err)
 	var candidates []string
-	for _, end := range refEnds(p, marker) {
+	for _, end := range slices.Backward(refEnds(p, marker)) {
 		candidates = append(candidates, prefix+p[:end])
 	}
 	files, err := r.refFiles()

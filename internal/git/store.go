@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/git/objects"
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
@@ -27,6 +28,7 @@ type Store struct {
 	parents     *knownParents
 	shapes      *shapes
 	layerChecks *layerChecks
+	lookUps     *lookUps
 }
 
 // NewStore opens a root folder. No file outside the root is read, whatever symbolic links and
@@ -47,6 +49,7 @@ func NewStore(root string, options StoreOptions) (*Store, error) {
 	return &Store{
 		root: dir, objects: database, parents: newKnownParents(options.GraphBytes),
 		shapes: newShapes(options.CommitGraphBytes), layerChecks: newLayerChecks(),
+		lookUps: lru.New[lookUpKey, lookUp](lookUpBytes),
 	}, nil
 }
 

@@ -4,15 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/git/objects"
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
@@ -44,12 +40,12 @@ func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	raws, err := f.allLoose()
+	raws, err := f.looseBelow(allRefs)
 	if err != nil {
 		return nil, nil, err
 	}
 	now := refsState{read: f.digest(head, raws)}
-	names, packed, err := f.addPacked(raws)
+	names, packed, err := f.addPacked(raws, allRefs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,7 +56,7 @@ func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
 	var state stateSum
 	if headOK {
 		raws["HEAD"] = head
-		tips.head = cutPrefix(head.symbolic, branchPrefix)
+		tips.head = cutPrefix(head.symbolic, BranchPrefix)
 		state.add("HEAD", head.symbolic, head.id)
 		if raw, ok := f.followIn(raws, "HEAD"); ok {
 			tips.ids["HEAD"] = raw.id
@@ -122,25 +118,12 @@ func (f refFiles) areStill(then refsState) bool {
 	if err != nil {
 		return false
 	}
-	loose, err := f.allLoose()
+	loose, err := f.looseBelow(allRefs)
 	if err != nil || f.digest(head, loose) != then.read {
 		return false
 	}
 	packed, err := f.lookAtPacked()
 	return err == nil && then.packed.IsStill(packed)
-}
-
-// lookAtPacked returns packed-refs as it is now, or nil if there is none. The file is opened, because
-// that has a network file system ask its server, as [os.Stat] may not for seconds.
-func (f refFiles) lookAtPacked() (fs.FileInfo, error) {
-	file, info, err := files.Open(f.root, path.Join(f.dir, packedFile))
-	if errors.Is(err, objects.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return info, file.Close()
 }
 
 // followIn is [refFiles.follow] in refs that were read before.

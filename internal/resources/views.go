@@ -200,7 +200,7 @@ func (s *Service) findCard(ctx context.Context, snapshot *git.Snapshot, r Resour
 	if err != nil {
 		return nil, err
 	}
-	refs, err := snapshot.Refs()
+	refs, err := snapshot.RefsBelow(git.BranchPrefix, git.TagPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -210,10 +210,9 @@ func (s *Service) findCard(ctx context.Context, snapshot *git.Snapshot, r Resour
 	}
 	view := cardView{Name: r.Repository, Description: repository.Description(), DefaultBranch: Text(branch)}
 	for _, ref := range refs {
-		switch {
-		case ref.Branch() != "":
+		if ref.Branch() != "" {
 			view.Branches++
-		case ref.Tag() != "":
+		} else {
 			view.Tags++
 		}
 	}
@@ -237,16 +236,17 @@ func (s *Service) findCard(ctx context.Context, snapshot *git.Snapshot, r Resour
 // findRefs lists branches and tags, and other refs only on request: a mirror of a large host has
 // one for each pull request.
 func findRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) {
-	refs, err := s.Refs()
+	list := func() ([]git.Ref, error) { return s.RefsBelow(git.BranchPrefix, git.TagPrefix) }
+	if r.All {
+		list = s.Refs
+	}
+	refs, err := list()
 	if err != nil {
 		return nil, err
 	}
 	branch, err := s.DefaultBranch()
 	if err != nil {
 		return nil, err
-	}
-	if !r.All {
-		refs = slices.DeleteFunc(refs, func(ref git.Ref) bool { return ref.Branch() == "" && ref.Tag() == "" })
 	}
 	names := make([]string, len(refs))
 	for i, ref := range refs {

@@ -40,9 +40,13 @@ type commitCard struct {
 }
 
 func (v *visit) getRepository(ctx context.Context, _ place) error {
-	// Freshen precedes Refs: a fetch that ends in between must not make old refs look fresh.
+	// Freshen precedes RefsBelow: a fetch that ends in between must not make old refs look fresh.
 	stale := v.Resources.Freshen(ctx, v.repository)
-	refs, err := v.snapshot.Refs()
+	branches, err := v.snapshot.RefsBelow(git.BranchPrefix)
+	if err != nil {
+		return err
+	}
+	tags, err := v.snapshot.RefsBelow(git.TagPrefix)
 	if err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 	if card.Stale = stale; stale {
 		v.note(refreshed)
 	}
-	card.Branches, card.Tags = len(branches(refs)), len(tags(refs))
+	card.Branches, card.Tags = len(branches), len(tags)
 	if err := v.addHead(card); err != nil {
 		return err
 	}

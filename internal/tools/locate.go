@@ -234,7 +234,7 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		return found{}, err
 	}
 	name, steps := cutSteps(f.ref)
-	same := v.sameRefs(name, branchesAndTags)
+	same := v.sameRefs(name, git.BranchPrefix, git.TagPrefix)
 	if len(same) == 1 && !slices.Contains(commonDefaultBranches, f.ref) {
 		return v.useSame(ctx, f, same[0], steps)
 	}
@@ -259,7 +259,7 @@ func (v *visit) noRevision(ref string, same []string) error {
 		short = strings.TrimPrefix(short, prefix)
 	}
 	if len(same) == 0 {
-		same = v.similar(short, branchesAndTags)
+		same = v.similar(short, git.BranchPrefix, git.TagPrefix)
 	}
 	hint := didYouMean(same[:min(len(same), maxSuggested)])
 	if hint == "" && commitDigits.MatchString(ref) {
@@ -276,15 +276,15 @@ func (v *visit) noRevision(ref string, same []string) error {
 // commitDigits matches an object id or its beginning.
 var commitDigits = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
 
-// similar returns the refs, among those that choose returns, that a wrong name may mean.
-func (v *visit) similar(name string, choose func([]git.Ref) []git.Ref) []string {
-	return spelling.Closest(clip(name), v.shortNames(choose), maxSuggested)
+// similar returns the refs below some prefixes that a wrong name may mean.
+func (v *visit) similar(name string, prefixes ...string) []string {
+	return spelling.Closest(clip(name), v.shortNames(prefixes), maxSuggested)
 }
 
-// shortNames returns the names of refs; on errors there are none, and nothing is suggested.
-func (v *visit) shortNames(choose func([]git.Ref) []git.Ref) (names []string) {
-	refs, _ := v.snapshot.Refs()
-	for _, ref := range choose(refs) {
+// shortNames returns the names of branches and tags; on errors there are none, and nothing is suggested.
+func (v *visit) shortNames(prefixes []string) (names []string) {
+	refs, _ := v.snapshot.RefsBelow(prefixes...)
+	for _, ref := range refs {
 		names = append(names, shortName(ref))
 	}
 	return names
@@ -303,11 +303,11 @@ func (v *visit) useSame(ctx context.Context, f found, name, steps string) (found
 
 // sameRefs returns the names of branches and tags that say the same as a name that does not exist,
 // which may begin with the name of a clone's remote.
-func (v *visit) sameRefs(name string, choose func([]git.Ref) []git.Ref) []string {
+func (v *visit) sameRefs(name string, prefixes ...string) []string {
 	if name = withoutRemote(name); strings.HasPrefix(name, "refs/") {
 		return nil
 	}
-	return spelling.Same(name, path.Base(v.name()), v.shortNames(choose))
+	return spelling.Same(name, path.Base(v.name()), v.shortNames(prefixes))
 }
 
 // withoutRemote returns the branch of a name that begins with that of a clone's remote, or the name.

@@ -73,32 +73,19 @@ func (d refData) line() string {
 	return line
 }
 
-func branches(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Branch) }
-
-func tags(refs []git.Ref) []git.Ref { return named(refs, git.Ref.Tag) }
-
-// branchesAndTags returns the refs that a revision can name in short.
-func branchesAndTags(refs []git.Ref) []git.Ref { return slices.Concat(branches(refs), tags(refs)) }
-
-func named(refs []git.Ref, name func(git.Ref) string) []git.Ref {
-	return slices.DeleteFunc(slices.Clone(refs), func(ref git.Ref) bool { return name(ref) == "" })
-}
-
 // shortName returns the name without refs/heads/ or refs/tags/.
 func shortName(ref git.Ref) string { return cmp.Or(ref.Branch(), ref.Tag()) }
 
 func (v *visit) listBranches(ctx context.Context, a refsArguments) error {
-	return v.listRefs(ctx, a, "branches", branches)
+	return v.listRefs(ctx, a, "branches", git.BranchPrefix)
 }
 
 func (v *visit) listTags(ctx context.Context, a refsArguments) error {
-	return v.listRefs(ctx, a, "tags", tags)
+	return v.listRefs(ctx, a, "tags", git.TagPrefix)
 }
 
-func (v *visit) listRefs(
-	ctx context.Context, a refsArguments, kind string, choose func([]git.Ref) []git.Ref,
-) error {
-	all, err := v.snapshot.Refs()
+func (v *visit) listRefs(ctx context.Context, a refsArguments, kind, prefix string) error {
+	refs, err := v.snapshot.RefsBelow(prefix)
 	if err != nil {
 		return err
 	}
@@ -107,7 +94,6 @@ func (v *visit) listRefs(
 		return err
 	}
 	name := v.name()
-	refs := choose(all)
 	if count := len(refs); count == 0 {
 		v.note("%s has no %s.", quote(name), kind)
 	} else {
@@ -341,10 +327,10 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	shown, repository := quote(clip(name)), quote(v.name())
 	ref, err := v.snapshot.Ref("refs/tags/" + name)
 	if isAbsent(err) {
-		same := v.sameRefs(name, tags)
+		same := v.sameRefs(name, git.TagPrefix)
 		if len(same) != 1 {
 			if len(same) == 0 {
-				same = v.similar(name, tags)
+				same = v.similar(name, git.TagPrefix)
 			}
 			return say("There is no tag %s in %s.%s Find tags with list_tags and query.", shown, repository,
 				didYouMean(same[:min(len(same), maxSuggested)]))

@@ -153,7 +153,7 @@ func (x *Index) headTree(name string, snapshot *git.Snapshot) []git.ID {
 
 // refTrees returns the trees that branches and tags lead to.
 func (x *Index) refTrees(_ string, snapshot *git.Snapshot) (trees []git.ID) {
-	refs, err := snapshot.Refs()
+	refs, err := snapshot.RefsBelow(git.BranchPrefix, git.TagPrefix)
 	if err != nil {
 		return nil
 	}
