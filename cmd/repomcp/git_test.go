@@ -70,6 +70,7 @@ func newGitMirror(t *testing.T, dir string) gitMirror {
 	m.oldTag = m.Git("rev-parse", "v0")
 	m.Git("repack", "-adq")
 	m.Git("pack-refs", "--all")
+	m.Git("tag", "-a", "-m", "of a tag", "nested", "v10") // loose, so that no file says what it leads to
 	m.Commit("main", gittest.Regular("README", "loose\n"))
 	commit := func(content string) (id, blob string) {
 		m.Commit("draft", gittest.Regular("secret", content))

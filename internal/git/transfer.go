@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // Transfer is what upload-pack may send of a repository: the visible refs at one moment, and the folders that have
@@ -25,7 +28,7 @@ type Transfer struct {
 type TransferRef struct {
 	Name string
 	ID   ID
-	// Peeled is the target of an annotated tag as packed-refs has it; zero if it has none.
+	// Peeled is what an annotated tag leads to, and zero for other refs.
 	Peeled ID
 }
 
@@ -42,12 +45,16 @@ type TransferFolder struct {
 func (s *Snapshot) Transfer() (t *Transfer, err error) {
 	r := s.repository
 	defer r.contain(&err)
-	tips, raws, err := s.refs.tips()
+	head, _, err := s.refs.loose("HEAD")
 	if err != nil {
 		return nil, err
 	}
-	t = &Transfer{Head: s.refs.transferHead(tips, raws)}
-	if t.Refs, err = s.transferRefs(tips, raws); err != nil {
+	names, raws, err := s.refs.below(allRefs)
+	if err != nil {
+		return nil, err
+	}
+	t = &Transfer{Head: s.refs.transferHead(head)}
+	if t.Refs, err = s.transferRefs(slices.DeleteFunc(names, s.refs.hides), raws); err != nil {
 		return nil, err
 	}
 	t.Shallow, err = readRegular(s.refs.root, r.dir+"/shallow", maxShallowBytes)
@@ -57,45 +64,61 @@ func (s *Snapshot) Transfer() (t *Transfer, err error) {
 	return t, s.addFolders(t)
 }
 
-func (s *Snapshot) transferRefs(tips *Tips, raws map[string]rawRef) ([]TransferRef, error) {
-	refs, checked := make([]TransferRef, 0, len(tips.Names)), make(map[ID]bool, len(tips.Names))
-	for _, name := range tips.Names {
+func (s *Snapshot) transferRefs(names []string, raws map[string]rawRef) ([]TransferRef, error) {
+	refs, peeled := make([]TransferRef, 0, len(names)), make(map[ID]ID, len(names))
+	for _, name := range names {
 		raw, ok := s.refs.followIn(raws, name)
 		if !ok { // a symbolic ref without a target is not listed by git either
 			continue
 		}
-		if !checked[raw.id] {
-			if err := s.checkTip(raw); err != nil {
+		target, known := peeled[raw.id]
+		if !known {
+			var err error
+			if target, err = s.peelTip(raw); err != nil {
 				return nil, err
 			}
-			checked[raw.id] = true
+			peeled[raw.id] = target
 		}
-		refs = append(refs, TransferRef{Name: name, ID: raw.id, Peeled: raw.peeled})
+		refs = append(refs, TransferRef{Name: name, ID: raw.id, Peeled: target})
 	}
 	return refs, nil
 }
 
-// checkTip refuses a ref that git would leave out of its list with a mere warning.
-func (s *Snapshot) checkTip(raw rawRef) error {
+// peelTip returns what an annotated tag leads to, as packed-refs or the tags say. It refuses a ref that git would leave
+// out of its list with a mere warning.
+func (s *Snapshot) peelTip(raw rawRef) (ID, error) {
 	if raw.fault != nil {
-		return raw.fault
+		return ID{}, raw.fault
 	}
-	_, err := s.objects.Type(raw.id)
-	return missingIs(raw.id, "a ref names it, but it is missing", domainError(err))
+	kind, err := s.objects.Type(raw.id)
+	if err != nil {
+		return ID{}, missingIs(raw.id, "a ref names it, but it is missing", domainError(err))
+	}
+	switch {
+	case kind != objects.Tag:
+		return ID{}, nil
+	case !raw.peeled.IsZero():
+		return raw.peeled, nil
+	}
+	target, err := (&climb{Snapshot: s}).peelTo(raw.id, "")
+	if err != nil { // git lists such a tag as well, without a target
+		return ID{}, nil
+	}
+	return target, nil
 }
 
 // transferHead is HEAD unless it leads to a hidden ref. A branch without commits may be named.
-func (f refFiles) transferHead(tips *Tips, raws map[string]rawRef) string {
-	if branch := raws["HEAD"].symbolic; branch != "" {
+func (f refFiles) transferHead(head rawRef) string {
+	if branch := head.symbolic; branch != "" {
 		if !validRefName(branch) || f.hides(branch) {
 			return ""
 		}
 		return "ref: " + branch
 	}
-	if id, ok := tips.ID("HEAD"); ok && !id.IsZero() {
-		return id.String()
+	if head.id.IsZero() {
+		return ""
 	}
-	return ""
+	return head.id.String()
 }
 
 func (s *Snapshot) addFolders(t *Transfer) error {

@@ -85,8 +85,8 @@ func write(folder, name string, content []byte) error {
 	return os.WriteFile(filepath.Join(folder, name), content, 0o600)
 }
 
-// writeRefs writes packed-refs (git-pack-refs(1)) from refs in order. Its header does not claim that all tags are
-// peeled, since those of loose refs are not.
+// writeRefs writes packed-refs (git-pack-refs(1)) from refs in order. Its header says that all tags are peeled, so that
+// git does not read the object of each ref.
 func writeRefs(name string, refs []git.TransferRef) (err error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -94,11 +94,11 @@ func writeRefs(name string, refs []git.TransferRef) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := bufio.NewWriter(file)
-	_, _ = io.WriteString(w, "# pack-refs with: sorted \n") // Flush returns the error
+	_, _ = io.WriteString(w, "# pack-refs with: peeled fully-peeled sorted \n") // Flush returns the error
 	for _, ref := range refs {
-		_, _ = fmt.Fprintf(w, "%s %s\n", ref.ID, ref.Name)
+		_, _ = io.WriteString(w, ref.ID.String()+" "+ref.Name+"\n")
 		if !ref.Peeled.IsZero() {
-			_, _ = fmt.Fprintf(w, "^%s\n", ref.Peeled)
+			_, _ = io.WriteString(w, "^"+ref.Peeled.String()+"\n")
 		}
 	}
 	return w.Flush()
