@@ -132,7 +132,7 @@ func parseMessage(raw json.RawMessage) (Message, *Error) {
 }
 
 const (
-	// maxIDBytes bounds an id, which every reply repeats.
+	// maxIDBytes bounds an id, as it is written and as every reply repeats it.
 	maxIDBytes = 256
 	// maxFloatID is the bound below which integers are exact even if they are written with a
 	// fraction or an exponent, and so are read as floating-point numbers.
@@ -151,7 +151,7 @@ func canonicalID(raw json.RawMessage) (json.RawMessage, bool) {
 			return nil, false
 		}
 		canonical, err := json.Marshal(text)
-		return canonical, err == nil
+		return canonical, err == nil && len(canonical) <= maxIDBytes
 	}
 	if number, ok := new(big.Int).SetString(string(raw), 10); ok {
 		return []byte(number.String()), true
