@@ -30,7 +30,6 @@ const (
 // packedRefs is the file packed-refs of a repository, open. Its format is that of git-pack-refs(1): "ID NAME" lines,
 // each followed by "^ID" when it is an annotated tag.
 type packedRefs struct {
-	refFiles
 	file *os.File // nil if there is none
 	seen files.Seen
 }
@@ -50,7 +49,7 @@ type lookUp struct {
 // openPacked opens packed-refs. Close it. Opening has a network file system ask its server, as [os.Stat] may not for
 // seconds.
 func (f refFiles) openPacked() (*packedRefs, error) {
-	p := &packedRefs{refFiles: f, seen: files.Seen{At: time.Now()}}
+	p := &packedRefs{seen: files.Seen{At: time.Now()}}
 	file, info, err := files.Open(f.root, path.Join(f.dir, packedFile))
 	if errors.Is(err, objects.ErrNotFound) {
 		return p, nil
@@ -115,16 +114,7 @@ func (f refFiles) lookUpPacked(names ...string) (name string, ref rawRef, err er
 	return name, ref, nil
 }
 
-// packed calls yield for each wanted line of packed-refs until it returns false. It returns the file that it has read.
-func (f refFiles) packed(wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) (files.Seen, error) {
-	p, err := f.openPacked()
-	if err != nil {
-		return files.Seen{}, err
-	}
-	defer p.close()
-	return p.seen, p.read(wanted, yield)
-}
-
+// read calls yield for each wanted line until it returns false.
 func (p *packedRefs) read(wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {
 	if p.file == nil {
 		return nil
@@ -159,7 +149,7 @@ func checkLastLine(file *os.File, size int64) error {
 	return nil
 }
 
-// scanPackedRefs reads only the wanted ids: reading ids is most of the work in a file with
+// scanPackedRefs reads only the wanted ids, all if wanted is nil: reading ids is most of the work in a file with
 // thousands of refs. Like git it refuses a mangled file, with carriage returns, comments below the
 // first line or an id that belongs to no ref: a skipped ref would be missing silently.
 func scanPackedRefs(file io.Reader, wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {

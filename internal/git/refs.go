@@ -175,7 +175,7 @@ func (f refFiles) addTarget(refs map[string]rawRef, name string) error {
 func (f refFiles) looseBelow(prefixes ...string) (map[string]rawRef, error) {
 	refs := make(map[string]rawRef)
 	for _, prefix := range prefixes {
-		if err := f.walkLoose(f.root, f.dir+"/"+prefix, prefix, refs); err != nil {
+		if err := f.walkLoose(f.root, path.Join(f.dir, prefix), prefix, refs); err != nil {
 			return refs, err
 		}
 	}
@@ -189,8 +189,13 @@ func (f refFiles) addPacked(
 	wanted := func(name []byte) bool {
 		return slices.ContainsFunc(prefixes, func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) })
 	}
+	p, err := f.openPacked()
+	if err != nil {
+		return nil, packed, err
+	}
+	defer p.close()
 	names = slices.Collect(maps.Keys(refs))
-	packed, err = f.packed(wanted, func(name string, ref rawRef) bool {
+	err = p.read(wanted, func(name string, ref rawRef) bool {
 		if _, ok := refs[name]; !ok {
 			refs[name] = ref
 			names = append(names, name) // mostly in order
@@ -198,7 +203,7 @@ func (f refFiles) addPacked(
 		return true
 	})
 	slices.Sort(names)
-	return names, packed, err
+	return names, p.seen, err
 }
 
 // walkLoose reads the refs in a folder, whose names begin with the prefix. Each folder is opened once, as the way from

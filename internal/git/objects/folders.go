@@ -26,7 +26,7 @@ type Folder struct {
 var (
 	// graphParts are the two forms of a commit-graph.
 	graphParts = []string{"info/commit-graph", "info/commit-graphs"}
-	// graphFolders are where their files are.
+	// graphFolders have their files.
 	graphFolders = []string{"info", "info/commit-graphs"}
 )
 
