@@ -157,9 +157,9 @@ func (f refFiles) below(prefixes ...string) (names []string, refs map[string]raw
 	return names, refs, nil
 }
 
-// addTarget adds the ref to which a symbolic one leads.
+// addTarget adds the ref to which a symbolic one leads, unless a hostile one names another file.
 func (f refFiles) addTarget(refs map[string]rawRef, name string) error {
-	if _, known := refs[name]; known {
+	if _, known := refs[name]; known || !validRefName(name) {
 		return nil
 	}
 	_, ref, ok, err := f.follow(name)

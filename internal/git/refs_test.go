@@ -403,3 +403,36 @@ func TestLookUpsSeeEachChangeOfPackedRefs(t *testing.T) {
 		t.Errorf("compared %d revisions", compared)
 	}
 }
+
+// TestSymbolicRefsLeadToRefs lists refs that lead to others, elsewhere, and out of the repository.
+func TestSymbolicRefsLeadToRefs(t *testing.T) {
+	t.Parallel()
+	repo, snap := one(t)
+	id := repo.Commit("main", gittest.Regular("a", "1"))
+	repo.SetRef("refs/pull/1/head", id)
+	repo.WriteFile("secret", []byte(id+"\n"))
+	for name, target := range map[string]string{
+		"near": "refs/heads/main", "far": "refs/pull/1/head", "chain": "refs/heads/far", "above": "../secret",
+		"file": "secret", "deep": "refs/heads/../../secret", "absolute": filepath.Join(repo.Dir, "secret"),
+		"none": "refs/heads/no", "loop": "refs/heads/loop",
+	} {
+		repo.WriteFile("refs/heads/"+name, []byte("ref: "+target+"\n"))
+	}
+	for round := range 2 { // with loose and with packed refs
+		var names []string
+		refs, err := snap().RefsBelow(git.BranchPrefix, git.TagPrefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range refs {
+			if ref.Commit.String() != id || ref.Damage != nil {
+				t.Errorf("round %d: %+v", round, ref)
+			}
+			names = append(names, ref.Branch())
+		}
+		if got, want := strings.Join(names, " "), "chain far main near"; got != want {
+			t.Errorf("round %d: the branches are %s, want %s", round, got, want)
+		}
+		repo.Git("pack-refs", "--all")
+	}
+}
