@@ -274,6 +274,7 @@ func (s *Snapshot) reach() (r *reach, damage, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	s.report(refs, true)
 	if raw, ok := s.refs.followIn(raws, "HEAD"); ok {
 		if head, err := s.ref("HEAD", raw); err == nil {
 			refs = append(refs, head)

@@ -35,7 +35,7 @@ type Observer interface {
 	// Resolved gets the error of each resolved revision, nil if it was found.
 	Resolved(err error)
 	// RefsListed gets the number of refs in a list, that of unreadable ones, and the first of
-	// these.
+	// these. It is called for lists of all refs, and for others if they have unreadable ones.
 	RefsListed(refs, damaged int, first Ref)
 	// CommitGraphRead gets the reason why the files of a commit-graph are not used, or nil. It is
 	// called when they have changed.

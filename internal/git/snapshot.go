@@ -94,7 +94,18 @@ func (s *Snapshot) listRefs(
 		return nil, err
 	}
 	names = slices.DeleteFunc(names, s.refs.hides)
-	return s.refsOf(names, raws, read)
+	list, err = s.refsOf(names, raws, read)
+	if err == nil {
+		s.report(list, slices.Contains(prefixes, allRefs))
+	}
+	return list, err
+}
+
+// report tells the observer of a list. One of some refs does not say that the others can be read.
+func (s *Snapshot) report(refs []Ref, all bool) {
+	if damaged, first := damagedOf(refs); all || damaged > 0 {
+		s.repository.options.Observer.RefsListed(len(refs), damaged, first)
+	}
 }
 
 // refsOf reads refs of the given names.
@@ -116,8 +127,6 @@ func (s *Snapshot) refsOf(
 		}
 		refs = append(refs, ref)
 	}
-	damaged, first := damagedOf(refs)
-	s.repository.options.Observer.RefsListed(len(refs), damaged, first)
 	return refs, nil
 }
 

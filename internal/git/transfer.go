@@ -101,10 +101,10 @@ func (s *Snapshot) peelTip(raw rawRef) (ID, error) {
 		return raw.peeled, nil
 	}
 	target, err := (&climb{Snapshot: s}).peelTo(raw.id, "")
-	if err != nil { // git lists such a tag as well, without a target
+	if isDamage(err) { // git lists such a tag as well, without a target
 		return ID{}, nil
 	}
-	return target, nil
+	return target, err
 }
 
 // transferHead is HEAD unless it leads to a hidden ref. A branch without commits may be named.

@@ -42,6 +42,9 @@ func TestDamagedRefsAreLoggedOnce(t *testing.T) {
 			if refs, err := s.Refs(); err != nil || len(refs) != branches+1 {
 				t.Fatalf("%s: %d refs, %v, want %d", pattern, len(refs), err, branches+1)
 			}
+			if tags, err := s.RefsBelow(git.TagPrefix); err != nil || len(tags) != 0 { // they are sound
+				t.Fatalf("%s: %d tags, %v", pattern, len(tags), err)
+			}
 		}
 		got := log.String()
 		if strings.Count(got, "refs of a repository cannot be read") != 1 || !strings.Contains(got, damage.named) {

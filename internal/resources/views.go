@@ -236,11 +236,11 @@ func (s *Service) findCard(ctx context.Context, snapshot *git.Snapshot, r Resour
 // findRefs lists branches and tags, and other refs only on request: a mirror of a large host has
 // one for each pull request.
 func findRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) {
-	list := func() ([]git.Ref, error) { return s.RefsBelow(git.BranchPrefix, git.TagPrefix) }
+	prefixes := []string{git.BranchPrefix, git.TagPrefix}
 	if r.All {
-		list = s.Refs
+		prefixes = []string{"refs/"}
 	}
-	refs, err := list()
+	refs, err := s.RefsBelow(prefixes...)
 	if err != nil {
 		return nil, err
 	}

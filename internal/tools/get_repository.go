@@ -42,11 +42,7 @@ type commitCard struct {
 func (v *visit) getRepository(ctx context.Context, _ place) error {
 	// Freshen precedes RefsBelow: a fetch that ends in between must not make old refs look fresh.
 	stale := v.Resources.Freshen(ctx, v.repository)
-	branches, err := v.snapshot.RefsBelow(git.BranchPrefix)
-	if err != nil {
-		return err
-	}
-	tags, err := v.snapshot.RefsBelow(git.TagPrefix)
+	refs, err := v.snapshot.RefsBelow(git.BranchPrefix, git.TagPrefix)
 	if err != nil {
 		return err
 	}
@@ -68,7 +64,13 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 	if card.Stale = stale; stale {
 		v.note(refreshed)
 	}
-	card.Branches, card.Tags = len(branches), len(tags)
+	for _, ref := range refs {
+		if ref.Branch() != "" {
+			card.Branches++
+		} else {
+			card.Tags++
+		}
+	}
 	if err := v.addHead(card); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func newListed() *listed {
 
 // add notes the ids of a list that a client gets.
 func (l *listed) add(repository string, ids map[git.ID]struct{}, now time.Time) {
-	if len(ids) > listedBytes/listedCost {
+	if len(ids) == 0 || len(ids) > listedBytes/listedCost {
 		return
 	}
 	l.mu.Lock()
