@@ -436,3 +436,31 @@ func TestSymbolicRefsLeadToRefs(t *testing.T) {
 		repo.Git("pack-refs", "--all")
 	}
 }
+
+// TestTransferFollowsTagsAsGitDoes compares loose tags with git's list. One is of an object that the mirror lacks.
+func TestTransferFollowsTagsAsGitDoes(t *testing.T) {
+	t.Parallel()
+	repo, snap := one(t)
+	repo.Commit("main", gittest.Regular("a", "1"))
+	blob := repo.Store("blob", "lost")
+	for _, args := range [][]string{{"kept", "main"}, {"nested", "kept"}, {"lost", blob}} {
+		repo.Git(append([]string{"tag", "-a", "-m", "tag"}, args...)...)
+	}
+	if err := os.Remove(filepath.Join(repo.Dir, "objects", blob[:2], blob[2:])); err != nil {
+		t.Fatal(err)
+	}
+	transfer, err := snap().Transfer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, ref := range transfer.Refs {
+		list = append(list, ref.ID.String()+"\t"+ref.Name)
+		if !ref.Peeled.IsZero() {
+			list = append(list, ref.Peeled.String()+"\t"+ref.Name+"^{}")
+		}
+	}
+	if got, want := strings.Join(list, "\n"), repo.Git("ls-remote", ".", "refs/*"); got != want || len(list) != 7 {
+		t.Errorf("the list is\n%s\nwant\n%s", got, want)
+	}
+}

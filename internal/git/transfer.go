@@ -100,9 +100,15 @@ func (s *Snapshot) peelTip(raw rawRef) (ID, error) {
 	case !raw.peeled.IsZero():
 		return raw.peeled, nil
 	}
-	target, err := (&climb{Snapshot: s}).peelTo(raw.id, "")
-	if isDamage(err) { // git lists such a tag as well, without a target
-		return ID{}, nil
+	target := raw.id
+	for depth := 0; kind == objects.Tag && depth < maxTagDepth; depth++ {
+		if target, err = s.tagTarget(target); err != nil {
+			return ID{}, err
+		}
+		kind, err = s.objects.Type(target)
+		if err = domainError(err); errors.Is(err, ErrNotFound) || isDamage(err) { // git lists what a tag says
+			return target, nil
+		}
 	}
 	return target, err
 }
