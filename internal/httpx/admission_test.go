@@ -3,7 +3,6 @@ package httpx_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -156,21 +155,6 @@ func TestRefusalDoesNotWaitForABodyThatNeverComes(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases", len(readers))
-}
-
-// awaitEventStream returns once the session can open an event stream.
-func (s *target) awaitEventStream(t *testing.T) {
-	t.Helper()
-	gittest.Await(t, "an event stream can be opened again", func() bool {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		response, err := s.open(ctx, s.getCall(s.sessions[sessionVersion]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	})
 }
 
 func TestOtherMediaTypesAreRefused(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -46,8 +47,16 @@ type eventStream struct {
 	begun bool
 }
 
-func (e *eventStream) send(message []byte) error {
-	return e.write([]byte("event: message\ndata: "), bytes.TrimSpace(message), []byte("\n\n"))
+func (e *eventStream) send(message []byte) error { return e.sendNumbered(0, message) }
+
+// sendNumbered writes a message with the id of its event, which a client that reconnects sends as Last-Event-ID; 0 is
+// none.
+func (e *eventStream) sendNumbered(id int64, message []byte) error {
+	begin := "event: message\ndata: "
+	if id != 0 {
+		begin = fmt.Sprintf("id: %d\n%s", id, begin)
+	}
+	return e.write([]byte(begin), bytes.TrimSpace(message), []byte("\n\n"))
 }
 
 // comment is ignored by clients (HTML, server-sent events).

@@ -265,14 +265,11 @@ func (s *Server) openEvents(c echo.Context) error {
 	if _, done, err := s.admit(c, sessionProbe, nil); done {
 		return err
 	}
-	events, ok := s.options.MCP.OpenEvents(r.Context(), r.Header.Get(mcp.HeaderSession))
-	if !ok {
-		return refuse(c, http.StatusConflict,
-			"The session already has an event stream. Close it before opening another.")
-	}
-	defer events.Close()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	session, last := r.Header.Get(mcp.HeaderSession), r.Header.Get(mcp.HeaderEventID)
+	events := s.options.MCP.OpenEvents(ctx, session, last, cancel)
+	defer events.Close()
 	defer context.AfterFunc(s.draining, cancel)()
 	defer s.endWhenRevoked(c, cancel)()
 	c.Response().Header().Set("Connection", "keep-alive")
@@ -280,7 +277,7 @@ func (s *Server) openEvents(c echo.Context) error {
 	if err := stream.write(); err != nil {
 		return err
 	}
-	events.Run(ctx, stream.send)
+	events.Run(ctx, stream.sendNumbered)
 	return nil
 }
 

@@ -75,3 +75,52 @@ func TestPushIsNotifiedInBothEras(t *testing.T) {
 		}
 	}
 }
+
+// A connection may be lost with events in it, and the client be back before the server knows.
+func TestEventStreamResumesAfterTheLastEvent(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	repo := s.repo("repo")
+	repo.Commit("main", gittest.Regular("a", "1"))
+	stop := follow(t, s.subscriptions, s.catalogue)
+	defer stop()
+	session := s.initialize()
+	if reply := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
+		"params": map[string]any{"uri": "repo://repo/refs/heads/main"}})); !strings.Contains(reply, `"result"`) {
+		t.Fatalf("subscribe: %s", reply)
+	}
+	stream := s.get(session)
+	ids := eventIDs(stream)
+	var seen [2]string
+	for i := range seen {
+		repo.Commit("main", gittest.Regular("a", fmt.Sprint("text ", i)))
+		seen[i] = <-ids
+	}
+	session.Set("Last-Event-Id", seen[0])
+	for range 2 { // neither has brought the second event to the client
+		next := s.get(session)
+		if id := <-eventIDs(next); id != seen[1] {
+			t.Errorf("after event %s follows %s, want %s", seen[0], id, seen[1])
+		}
+		if id, more := <-ids; more {
+			t.Errorf("the earlier stream goes on with event %s", id)
+		}
+		_ = stream.Body.Close()
+		stream = next
+	}
+	_ = stream.Body.Close()
+}
+
+// eventIDs reads the ids of the events of a stream.
+func eventIDs(response *http.Response) <-chan string {
+	ids := make(chan string)
+	go func() {
+		defer close(ids)
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+				ids <- id
+			}
+		}
+	}()
+	return ids
+}

@@ -1,9 +1,9 @@
 package httpx_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -69,30 +69,43 @@ func TestInventedSessionIsNotFoundAndMissingOneIsABadRequest(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-func TestSecondEventStreamOfASessionConflicts(t *testing.T) {
+// A client that has lost its stream opens another one before the server notices.
+func TestEventStreamEndsTheEarlierOneOfItsSession(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	session := s.sessions[sessionVersion]
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	first, err := s.open(ctx, s.getCall(session))
-	if err != nil || first.StatusCode != http.StatusOK {
-		t.Fatalf("first stream: %v, %v", first, err)
+	open := func(session string) io.ReadCloser {
+		response, err := s.open(t.Context(), s.getCall(session))
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%v, %v", response, err)
+		}
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response.Body
 	}
-	defer func() { _ = first.Body.Close() }()
-	for range 3 {
-		if a := s.do(t, s.getCall(session)); a.status != http.StatusConflict {
-			t.Errorf("second stream: %v, want 409", a)
+	session := s.sessions[sessionVersion]
+	other := open(s.initialize(t, sessionVersion, "{}"))
+	last := open(session)
+	for range 5 {
+		next := open(session)
+		if text, err := io.ReadAll(last); err != nil || len(text) > 0 {
+			t.Fatalf("the earlier stream has %q and ends with %v", text, err)
+		}
+		last = next
+	}
+	for name, stream := range map[string]io.ReadCloser{"the last one": last, "that of another session": other} {
+		ended := make(chan error, 1)
+		go func() {
+			_, err := stream.Read(make([]byte, 1))
+			ended <- err
+		}()
+		if a := s.do(t, s.good(t, sessionVersion, methodRead)); a.failed() {
+			t.Errorf("a good request beside the streams got %v", a)
+		}
+		select {
+		case err := <-ended:
+			t.Errorf("%s ended with %v", name, err)
+		default:
 		}
 	}
-	// The conflict is the session's own.
-	other, err := s.open(ctx, s.getCall(s.initialize(t, sessionVersion, "{}")))
-	if err != nil || other.StatusCode != http.StatusOK {
-		t.Fatalf("stream of another session: %v, %v", other, err)
-	}
-	defer func() { _ = other.Body.Close() }()
-	cancel()
-	s.awaitEventStream(t)
 }
 
 // batchCall is a request with a body as it is.

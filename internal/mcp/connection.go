@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/watch"
 )
 
 const (
@@ -29,6 +30,7 @@ type Connection struct {
 	server  *Server
 	id      string // of its subscriptions
 	events  outbox
+	stream  *watch.Stream // to events
 	address string
 	tools   []string // chosen by the client; nil are all
 	claims  *Claims  // nil before initialize
@@ -40,10 +42,11 @@ type Connection struct {
 // Connect makes a connection; Close has to follow. address is that of [Request.Address], and tools
 // the value of [HeaderTools] when the connection was opened.
 func (s *Server) Connect(address, tools string) *Connection {
+	events := newOutbox()
 	return &Connection{
 		// The id is never sent, and Sessions would not accept it.
-		server: s, id: "connection " + rand.Text(), events: newOutbox(), address: address, tools: splitNames(tools),
-		calls: make(map[string]*Call),
+		server: s, id: "connection " + rand.Text(), events: events, stream: &watch.Stream{Send: events.put},
+		address: address, tools: splitNames(tools), calls: make(map[string]*Call),
 	}
 }
 
@@ -77,7 +80,7 @@ func (c *Connection) Notified(ctx context.Context, message Message) {
 		c.cancelled(message.Params)
 	case message.Method == MethodInitialized && c.claims != nil:
 		// From now on the client gets notifications of changes. Repeating this has no effect.
-		c.server.options.Subscriptions.Connect(ctx, c.id, c.events.put)
+		c.server.options.Subscriptions.Connect(ctx, c.id, c.stream)
 	}
 }
 
@@ -112,7 +115,7 @@ func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte)
 // Pump writes the notifications of the connection's session until ctx ends or a
 // write fails.
 func (c *Connection) Pump(ctx context.Context, notify func(message []byte) error) {
-	c.events.forward(ctx, nil, notify, nil, nil)
+	c.events.forward(ctx, func(n notification) error { return n.write(nil, notify) }, nil, nil)
 }
 
 // Call is a request of a [Connection] in flight: until it has been answered, or until the streams

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,8 @@ type notification struct {
 	ID      int64          `json:"id,omitempty"` // of a ping
 	Method  string         `json:"method"`
 	Params  map[string]any `json:"params,omitempty"`
+
+	number int64 // of the change that it is about; 0: none
 }
 
 // outbox has the notifications that wait to be written to one client.
@@ -34,9 +37,11 @@ func newOutbox() outbox { return make(outbox, outboxLength) }
 // errFull says that the client has not read earlier notifications.
 var errFull = errors.New("the client does not read its notifications")
 
-// put implements [watch.Send].
+// put implements Send of [watch.Stream].
 func (o outbox) put(change watch.Change) error {
-	n := notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationResourcesListChanged)}
+	n := notification{
+		JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationResourcesListChanged), number: change.Number,
+	}
 	if change.URI != "" {
 		n.Method, n.Params = mcp.MethodNotificationResourceUpdated, map[string]any{paramURI: change.URI}
 	}
@@ -48,11 +53,10 @@ func (o outbox) put(change watch.Change) error {
 	}
 }
 
-// forward writes notifications, with meta in each, until ctx ends or a write fails. At each tick it
-// writes a ping, which keeps a stream open through proxies; ticks may be nil.
+// forward passes notifications to write until ctx ends or write fails. At each tick it passes a ping,
+// which keeps a stream open through proxies; ticks may be nil.
 func (o outbox) forward(
-	ctx context.Context, meta map[string]any, notify func(message []byte) error, ticks <-chan time.Time,
-	pings *atomic.Int64,
+	ctx context.Context, write func(notification) error, ticks <-chan time.Time, pings *atomic.Int64,
 ) {
 	for {
 		var n notification
@@ -63,7 +67,7 @@ func (o outbox) forward(
 		case <-ticks:
 			n = notification{JSONRPC: mcp.JSONRPC_VERSION, ID: pings.Add(1), Method: MethodPing}
 		}
-		if n.write(meta, notify) != nil {
+		if write(n) != nil {
 			return
 		}
 	}
@@ -100,30 +104,30 @@ func (r *Request) subscriber(ctx context.Context) string {
 type Events struct {
 	server  *Server
 	session string // from subscriberOf
+	stream  *watch.Stream
 	outbox  outbox
 }
 
-// OpenEvents begins the event stream of a session, which has at most one at a time. Close must
-// follow.
-func (s *Server) OpenEvents(ctx context.Context, session string) (events *Events, ok bool) {
-	session = subscriberOf(ctx, session)
-	if _, taken := s.listening.LoadOrStore(session, true); taken {
-		return nil, false
-	}
-	events = &Events{s, session, newOutbox()}
-	s.options.Subscriptions.Connect(ctx, session, events.outbox.put)
-	return events, true
+// OpenEvents begins the event stream of a session. Close must follow. The stream is to end when
+// replaced is called, which must not block: a session has one stream, and its client has opened another.
+// lastEvent is the value of [HeaderEventID].
+func (s *Server) OpenEvents(ctx context.Context, session, lastEvent string, replaced func()) *Events {
+	e := &Events{server: s, session: subscriberOf(ctx, session), outbox: newOutbox()}
+	seen, _ := strconv.ParseInt(lastEvent, 10, 64) // an id that is none of ours is like none
+	e.stream = &watch.Stream{Send: e.outbox.put, Replaced: replaced, Seen: seen}
+	s.options.Subscriptions.Connect(ctx, e.session, e.stream)
+	return e
 }
 
 // Close ends the stream. The session's subscriptions stay for a while.
-func (e *Events) Close() {
-	e.server.options.Subscriptions.Disconnect(e.session)
-	e.server.listening.Delete(e.session)
-}
+func (e *Events) Close() { e.server.options.Subscriptions.Disconnect(e.session, e.stream) }
 
-// Run writes notifications, and pings at intervals, until ctx ends or a write fails.
-func (e *Events) Run(ctx context.Context, write func(message []byte) error) {
+// Run writes notifications with their event ids, and pings without one (0) at intervals, until ctx ends or a
+// write fails.
+func (e *Events) Run(ctx context.Context, write func(id int64, message []byte) error) {
 	ticker := time.NewTicker(e.server.options.Heartbeat)
 	defer ticker.Stop()
-	e.outbox.forward(ctx, nil, write, ticker.C, &e.server.pings)
+	e.outbox.forward(ctx, func(n notification) error {
+		return n.write(nil, func(message []byte) error { return write(n.number, message) })
+	}, ticker.C, &e.server.pings)
 }

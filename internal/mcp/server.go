@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +70,6 @@ type Server struct {
 	resources *resources.Service
 	logger    *slog.Logger
 	calls     calls
-	listening sync.Map     // sessions with an event stream, by subscriberOf
 	pings     atomic.Int64 // ids of sent pings
 	tools     []mcp.Tool   // by name
 	handlers  map[string]ToolHandler

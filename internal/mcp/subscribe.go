@@ -94,7 +94,7 @@ func (s *Server) listen(
 	}
 	if acknowledgement.write(meta, notify) == nil && !established.IsEmpty() {
 		events := newOutbox()
-		s.options.Subscriptions.Connect(ctx, session, events.put)
-		events.forward(ctx, meta, notify, nil, nil)
+		s.options.Subscriptions.Connect(ctx, session, &watch.Stream{Send: events.put})
+		events.forward(ctx, func(n notification) error { return n.write(meta, notify) }, nil, nil)
 	}
 }

@@ -131,7 +131,7 @@ func (s *Subscriptions) hasListeners() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.clients {
-		if c.lists {
+		if c.list != nil {
 			return true
 		}
 	}

@@ -3,10 +3,10 @@
 // # Order of use
 //
 // Create [Subscriptions] with [New] and keep [Subscriptions.Run] running. A session may
-// [Subscriptions.Subscribe] with or without an open stream: it is notified between
-// [Subscriptions.Connect] and [Subscriptions.Disconnect], and gets missed changes at its next
-// Connect. A subscription that lives only as long as its stream is a session of
-// [Subscriptions.Open].
+// [Subscriptions.Subscribe] with or without a [Stream]: it is notified between
+// [Subscriptions.Connect] and [Subscriptions.Disconnect]. Its next Connect brings missed changes, and
+// those that a lost stream has sent in vain. A subscription that lives only as long as its stream is a
+// session of [Subscriptions.Open].
 //
 // # Promises
 //

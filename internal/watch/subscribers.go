@@ -1,8 +1,10 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,10 +16,20 @@ import (
 type Change struct {
 	// URI of a resource as the client wrote it; "" for the list of repositories.
 	URI string
+	// Number is higher than those of the session's earlier notifications.
+	Number int64
 }
 
-// Send queues a notification without blocking. A failed notification is sent again later.
-type Send func(Change) error
+// Stream takes the notifications of a session.
+type Stream struct {
+	// Send queues a notification without blocking. A failed notification is sent again later.
+	Send func(Change) error
+	// Replaced ends the stream, because the session has connected another one; nil if it cannot.
+	Replaced func()
+	// Seen is the number of the last notification that the client received on an earlier stream; 0
+	// if that is unknown.
+	Seen int64
+}
 
 // client is a session, or a single stream that cannot be resumed. All but its key is guarded by
 // Subscriptions.mu.
@@ -27,14 +39,14 @@ type client struct {
 	// when the rules were last considered.
 	principal access.Principal
 	listed    repos.View
-	// send is nil while no stream is connected.
-	send Send
-	// lists requests notifications of changes to the list.
-	lists bool
+	stream    *Stream // nil while none is connected
+	number    int64   // of the last change
+	begun     int64   // the last number that was sent before the stream, or the last stream, connected
+	// list stands for the list of repositories; nil if the client wants no notifications about it.
+	list *subscription
 
 	subscriptions map[string]*subscription // by URI
-	pending       []*subscription          // in the order of their changes
-	listChanged   bool                     // a notification is pending
+	pending       []*subscription          // in the order of their numbers
 	gone          time.Time                // when the session lost its stream; zero: connected
 	ended         bool
 }
@@ -48,15 +60,19 @@ func (s *Subscriptions) Open(
 	s.mu.Lock()
 	s.streams++
 	c := s.newClient(ctx, fmt.Sprintf("listen %d", s.streams))
-	c.lists = lists
+	if lists {
+		c.list = &subscription{client: c}
+	}
 	s.mu.Unlock()
 	return c.key, s.add(ctx, func() *client { return c }, address, uris)
 }
 
-// newClient creates a client for the principal of a context. The caller holds s.mu.
+// newClient creates a client for the principal of a context. The caller holds s.mu. Its numbers begin
+// with the time, so that they are higher than those of the session before it was forgotten.
 func (s *Subscriptions) newClient(ctx context.Context, key string) *client {
+	now := time.Now().UnixMicro()
 	c := &client{
-		key: key, principal: access.PrincipalOf(ctx), listed: s.catalogue.For(ctx),
+		key: key, principal: access.PrincipalOf(ctx), listed: s.catalogue.For(ctx), number: now, begun: now,
 		subscriptions: make(map[string]*subscription),
 	}
 	s.clients[key] = c
@@ -69,28 +85,61 @@ func (s *Subscriptions) ofSession(ctx context.Context, session string) *client {
 	c := s.clients[session]
 	if c == nil {
 		c = s.newClient(ctx, session)
-		c.lists, c.gone = true, time.Now()
+		c.list, c.gone = &subscription{client: c}, time.Now()
 	}
 	c.principal = access.PrincipalOf(ctx)
 	return c
 }
 
-// Connect starts notifications of a session, including missed ones. A session belongs to one
-// principal: the caller includes the principal's id in the session's name.
-func (s *Subscriptions) Connect(ctx context.Context, session string, send Send) {
+// Connect starts notifications of a session, including missed ones. A stream that was connected
+// before ends: the client may have lost it without the server noticing. What that stream has sent is
+// sent again, once, from [Stream.Seen] on. A session belongs to one principal: the caller includes the
+// principal's id in the session's name.
+func (s *Subscriptions) Connect(ctx context.Context, session string, stream *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.ofSession(ctx, session)
-	c.send, c.gone = send, time.Time{}
+	if c.stream == stream {
+		return
+	}
+	if c.stream != nil && c.stream.Replaced != nil {
+		c.stream.Replaced()
+	}
+	begun := c.number
+	if len(c.pending) > 0 {
+		begun = c.pending[0].number - 1
+	}
+	s.repeat(c, stream.Seen)
+	c.stream, c.begun, c.gone = stream, begun, time.Time{}
 }
 
-// Disconnect ends notifications of a session. Its subscriptions stay for a while, so that a client
-// that reconnects gets missed changes.
-func (s *Subscriptions) Disconnect(session string) {
+// repeat queues the changes again that an earlier stream may not have brought to its client. The caller holds
+// s.mu.
+func (s *Subscriptions) repeat(c *client, seen int64) {
+	if seen <= 0 || seen > c.number {
+		seen = c.begun
+	}
+	again := slices.Collect(maps.Values(c.subscriptions))
+	if c.list != nil {
+		again = append(again, c.list)
+	}
+	c.pending = slices.DeleteFunc(again, func(sub *subscription) bool {
+		sub.pending = sub.pending || sub.number > seen
+		return !sub.pending
+	})
+	slices.SortFunc(c.pending, func(a, b *subscription) int { return cmp.Compare(a.number, b.number) })
+	if len(c.pending) > 0 {
+		s.waiting[c] = true
+	}
+}
+
+// Disconnect ends notifications of a session's stream, unless another one has replaced it. The
+// subscriptions stay for a while, so that a client that reconnects gets missed changes.
+func (s *Subscriptions) Disconnect(session string, stream *Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.clients[session]; c != nil {
-		c.send, c.gone = nil, time.Now()
+	if c := s.clients[session]; c != nil && c.stream == stream {
+		c.stream, c.gone = nil, time.Now()
 		s.release(c)
 	}
 }
@@ -161,18 +210,19 @@ func (s *Subscriptions) sweep(now time.Time) {
 
 // updated queues a notification about a resource. The caller holds s.mu.
 func (s *Subscriptions) updated(sub *subscription) {
+	c := sub.client
 	if !sub.pending {
-		sub.pending = true
-		sub.client.pending = append(sub.client.pending, sub)
+		c.number++
+		sub.pending, sub.number = true, c.number
+		c.pending = append(c.pending, sub)
 	}
-	s.waiting[sub.client] = true
+	s.waiting[c] = true
 }
 
 // announce queues a notification about the list. The caller holds s.mu.
 func (s *Subscriptions) announce(c *client) {
-	if c.lists {
-		c.listChanged = true
-		s.waiting[c] = true
+	if c.list != nil {
+		s.updated(c.list)
 	}
 }
 
@@ -187,7 +237,7 @@ func (s *Subscriptions) deliver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.waiting {
-		if c.send != nil && c.flush(s.view(c.principal)) {
+		if c.stream != nil && c.flush(s.view(c.principal)) {
 			delete(s.waiting, c)
 		}
 	}
@@ -196,18 +246,12 @@ func (s *Subscriptions) deliver() {
 // flush sends pending notifications, and reports whether all were sent. It sends nothing about a
 // repository that the client may no longer read, not even earlier changes.
 func (c *client) flush(view repos.View) bool {
-	if c.listChanged {
-		if c.send(Change{}) != nil {
-			return false
-		}
-		c.listChanged = false
-	}
 	for i, sub := range c.pending {
 		if sub.repository != "" && !view.Sees(sub.repository) {
 			sub.pending = false
 			continue
 		}
-		if c.send(Change{sub.uri}) != nil {
+		if c.stream.Send(Change{sub.uri, sub.number}) != nil {
 			c.pending = slices.Delete(c.pending, 0, i)
 			return false
 		}

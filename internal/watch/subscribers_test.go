@@ -30,12 +30,17 @@ func (e ear) send(change Change) error {
 
 func (e ear) next(t *testing.T) string {
 	t.Helper()
+	return e.await(t).URI
+}
+
+func (e ear) await(t *testing.T) Change {
+	t.Helper()
 	select {
 	case change := <-e:
-		return change.URI
+		return change
 	case <-time.After(gittest.Patience):
 		t.Fatal("there is no notification")
-		return ""
+		return Change{}
 	}
 }
 
@@ -83,7 +88,7 @@ func TestClientThatDoesNotReadIsToldOnceLater(t *testing.T) {
 		if len(refused) > 0 {
 			t.Fatal(refused)
 		}
-		s.Connect(t.Context(), stream, listener.send)
+		s.Connect(t.Context(), stream, &Stream{Send: listener.send})
 	}
 	for i := range 3 {
 		repo.Commit("main", gittest.Regular("a", string(rune('1'+i))))
@@ -105,16 +110,83 @@ func TestStreamIsToldNothingBeforeItBegins(t *testing.T) {
 	s, repo := listening(t)
 	early, late := make(ear, 100), make(ear, 100)
 	first, _ := s.Open(t.Context(), "", []string{branchURI}, false)
-	s.Connect(t.Context(), first, early.send)
+	s.Connect(t.Context(), first, &Stream{Send: early.send})
 	second, _ := s.Open(t.Context(), "", []string{branchURI}, false)
 	repo.Commit("main", gittest.Regular("a", "1"))
 	if got := early.next(t); got != branchURI || len(late) != 0 {
 		t.Fatalf("%s, and %d before the beginning", got, len(late))
 	}
-	s.Connect(t.Context(), second, late.send)
+	s.Connect(t.Context(), second, &Stream{Send: late.send})
 	if got := late.next(t); got != branchURI {
 		t.Fatal(got)
 	}
+}
+
+// What a lost stream has sent is sent again on the next one, from where its client says that it was; once, as
+// a client that does not say would get it for ever.
+func TestNextStreamBringsWhatTheLastOneMayHaveLost(t *testing.T) {
+	s, repo := listening(t)
+	const other = "repo://repo/refs/heads/other"
+	for _, uri := range []string{branchURI, other} {
+		if err := s.Subscribe(t.Context(), "one", "", uri); err != nil {
+			t.Fatal(err)
+		}
+	}
+	connect := func(seen int64, replaced func()) ear {
+		t.Helper()
+		e := make(ear, 100)
+		s.Connect(t.Context(), "one", &Stream{Send: e.send, Replaced: replaced, Seen: seen})
+		return e
+	}
+	expect := func(e ear, what string, uris ...string) (last int64) {
+		t.Helper()
+		for _, want := range uris {
+			got := e.await(t)
+			if got.URI != want || got.Number <= last {
+				t.Fatalf("%s: %+v after %d, want %q", what, got, last, want)
+			}
+			last = got.Number
+		}
+		return last
+	}
+	lost := connect(0, nil)
+	repo.Commit("main", gittest.Regular("a", "1"))
+	first := expect(lost, "the first stream", branchURI)
+	repo.Commit("other", gittest.Regular("a", "1"))
+	second := expect(lost, "the first stream", other)
+
+	ended := 0
+	resumed := connect(first, func() { ended++ })
+	if got := expect(resumed, "one that has seen the first", other); got != second {
+		t.Errorf("the number of the second is %d, and then %d", second, got)
+	}
+	s.Disconnect("one", nil) // an earlier stream ends late
+	repo.Commit("main", gittest.Regular("a", "2"))
+	third := expect(resumed, "one that was not replaced", branchURI)
+
+	hears := make(ear, 100)
+	silent := &Stream{Send: hears.send}
+	s.Connect(t.Context(), "one", silent)
+	if expect(hears, "one that does not say", branchURI); ended != 1 {
+		t.Errorf("the earlier stream was ended %d times", ended)
+	}
+	s.Disconnect("one", silent)
+	repo.Commit("other", gittest.Regular("a", "2"))
+	gittest.Await(t, "the change waits for a stream", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.clients["one"].subscriptions[other].number > third
+	})
+	for range 2 { // the first may be lost with it
+		expect(connect(0, nil), "one after a pause", other)
+	}
+	for name, seen := range map[string]int64{"another": 0, "one with a number of the future": third + 1e6} {
+		e := connect(seen, nil)
+		repo.Commit("other", gittest.Regular("a", name))
+		expect(e, name, other) // and nothing before
+		connect(0, nil)
+	}
+	expect(connect(first, nil), "one with an old number", branchURI, other)
 }
 
 func TestSessionsAreForgottenAfterTheirGrace(t *testing.T) {
@@ -133,10 +205,11 @@ func TestSessionsAreForgottenAfterTheirGrace(t *testing.T) {
 	if err := s.Subscribe(t.Context(), "one", "", branchURI); err != nil {
 		t.Fatal(err)
 	}
-	s.Connect(t.Context(), "one", make(ear, 1).send)
+	one := &Stream{Send: make(ear, 1).send}
+	s.Connect(t.Context(), "one", one)
 	s.sweep(time.Now().Add(2 * sessionGrace))
 	expect("connected", 1, 1)
-	s.Disconnect("one")
+	s.Disconnect("one", one)
 	s.sweep(time.Now())
 	expect("within the grace", 1, 1)
 	s.sweep(time.Now().Add(2 * sessionGrace))
@@ -172,7 +245,7 @@ func TestSubscriptionThatEndsWhileItIsMade(t *testing.T) {
 	s, repo := listening(t)
 	kept := make(ear, 100)
 	stream, _ := s.Open(t.Context(), "", []string{branchURI}, false)
-	s.Connect(t.Context(), stream, kept.send)
+	s.Connect(t.Context(), stream, &Stream{Send: kept.send})
 	for name, step := range map[string]func(added *subscription, bind func()) (unwatched string){
 		"before it is bound": func(added *subscription, bind func()) string {
 			unwatched := s.end(added)
@@ -226,7 +299,8 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 		}
 		return sessions
 	}
-	s.Connect(t.Context(), "a", make(ear, 1).send)
+	stream := &Stream{Send: make(ear, 1).send}
+	s.Connect(t.Context(), "a", stream)
 	for _, c := range []struct{ session, address, uri string }{
 		{"a", "10.0.0.1", branchURI}, {"b", "10.0.0.1", branchURI}, {"c", "10.0.0.2", branchURI},
 		{"d", "10.0.0.3", branchURI},
@@ -258,7 +332,7 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 		s.watcher.Len() != 0 {
 		t.Errorf("left: %d, %s, %v", s.total, watched(), s.byAddress)
 	}
-	s.Disconnect("a")
+	s.Disconnect("a", stream)
 	if len(s.clients) != 0 {
 		t.Errorf("left: %v", s.clients)
 	}
@@ -267,7 +341,7 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 func TestSubscriptionsOfAllWithAStreamAreNotEvicted(t *testing.T) {
 	s := subscriptionsOf(t, t.TempDir(), Options{Total: 2})
 	for _, session := range []string{"a", "b"} {
-		s.Connect(t.Context(), session, make(ear, 1).send)
+		s.Connect(t.Context(), session, &Stream{Send: make(ear, 1).send})
 		if err := s.Subscribe(t.Context(), session, "", branchURI); err != nil {
 			t.Fatal(err)
 		}

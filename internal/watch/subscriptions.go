@@ -72,14 +72,16 @@ type Subscriptions struct {
 	waiting      map[*client]bool                  // clients with pending notifications
 }
 
-// subscription of one client to one resource. It is guarded by Subscriptions.mu.
+// subscription of one client to one resource, or to the list of repositories. It is guarded by
+// Subscriptions.mu.
 type subscription struct {
 	client     *client
 	address    string // of the client, or ""
-	uri        string // as the client wrote it
+	uri        string // as the client wrote it; "" is the list
 	repository string
 	state      state
-	pending    bool // a notification is pending
+	pending    bool  // a notification is pending
+	number     int64 // of the last change; 0: none
 	ended      bool
 }
 

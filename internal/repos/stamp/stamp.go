@@ -27,9 +27,9 @@ type Refs struct {
 	Partial bool
 }
 
-// beside are the files beside refs that a stamp covers: those that decide which refs exist, and the
-// description.
-var beside = []string{"HEAD", "packed-refs", "description"}
+// beside are the files beside refs that a stamp covers: those that decide which refs exist, the configuration, which
+// may hide some, and the description.
+var beside = []string{"HEAD", "config", "packed-refs", "description"}
 
 // OfRefs computes the stamp of the refs of the repository in a folder. A file that cannot be
 // examined is also part of the stamp, so that it changes once the file can be. list returns the
@@ -48,14 +48,14 @@ func OfRefs(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, err
 // itself shows which folders of loose objects were touched.
 var besideObjects = []string{"objects", "objects/info", "objects/info/commit-graphs", "objects/pack"}
 
-// OfAll changes whenever Refs does, and when a pack, an index, a commit-graph, the list of
-// alternates or the configuration was touched, or a loose object was added or removed. It ignores
-// the contents of alternates.
+// OfAll changes whenever Refs does, and when a pack, an index, a commit-graph or the list of
+// alternates was touched, or a loose object was added or removed. It ignores the contents of
+// alternates.
 func OfAll(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, error)) [sha256.Size]byte {
 	refs := OfRefs(root, dir, list)
 	w := walk{root: root, dir: dir, list: list, sum: sha256.New()}
 	w.sum.Write(refs.Sum[:])
-	w.files([]string{"config", "shallow"})
+	w.files([]string{"shallow"})
 	for _, folder := range besideObjects {
 		entries, err := list(path.Join(dir, folder))
 		if err != nil {

@@ -99,7 +99,7 @@ func TestStampsDifferByWhatWasTouched(t *testing.T) {
 		"packed refs":   {func(repo *gittest.Repo) { repo.Git("pack-refs", "--all") }, both},
 		"another HEAD":  {func(repo *gittest.Repo) { repo.Git("symbolic-ref", "HEAD", "refs/heads/topic/x") }, both},
 		"a description": {func(repo *gittest.Repo) { repo.WriteFile("description", []byte("what it is\n")) }, both},
-		"a setting":     {func(repo *gittest.Repo) { repo.Git("config", "repomcp.x", "1") }, ofAll},
+		"a setting":     {func(repo *gittest.Repo) { repo.Git("config", "transfer.hideRefs", "x") }, both},
 		"shallow":       {func(repo *gittest.Repo) { repo.WriteFile("shallow", nil) }, ofAll},
 		"a loose object": {func(repo *gittest.Repo) { repo.GitInput([]byte("new\n"), "hash-object", "-w", "--stdin") },
 			ofAll},
