@@ -96,5 +96,5 @@ func (e *LimitError) Error() string {
 	if e.Path != "" {
 		at = fmt.Sprintf(" at %q", e.Path)
 	}
-	return fmt.Sprintf("unpack: the archive goes%s beyond %d, the limit for %s", at, e.Most, e.Limit)
+	return fmt.Sprintf("unpack: the archive exceeds the limit for %s (%d)%s", e.Limit, e.Most, at)
 }
