@@ -199,6 +199,7 @@ var arrows = map[string][]string{
 	"internal/git": {
 		"internal/base/lru", "internal/base/panics", "internal/git/charset", "internal/git/commitgraph",
 		"internal/git/gitconfig", "internal/git/message", "internal/git/objects", "internal/git/objects/files",
+		"internal/git/reftable",
 	},
 	"internal/git/binarypatch": {},
 	"internal/git/charset":     {"internal/git/message"},
@@ -238,6 +239,7 @@ var arrows = map[string][]string{
 		"internal/git/newest", "internal/git/wildmatch",
 	},
 	"internal/git/quoting":      {},
+	"internal/git/reftable":     {},
 	"internal/git/snapshottest": {"internal/git"},
 	"internal/git/subst":        {"internal/git/pretty"},
 	"internal/git/wildmatch":    {},

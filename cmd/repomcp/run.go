@@ -85,7 +85,7 @@ var explanations = []struct {
 	{git.ErrUnborn, "HEAD names a branch that does not exist; name a branch or a tag"},
 	{git.ErrEmpty, "the repository has no commits yet"},
 	{git.ErrUnsupported,
-		"the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
+		"the repository uses a storage format that is not read (SHA-256 objects or an unknown extension)"},
 	{git.ErrBusy, "out of file descriptors or temporary space; try again, or raise the limits"},
 	{archive.ErrLimit, "the archive is larger than the limits allow"},
 }

@@ -24,7 +24,8 @@
 // its id before or while they flow, and the failure takes the place of [io.EOF]; a read error is never
 // a clean end. A panic over the bytes of a repository is [ErrCorrupt].
 //
-// Refs are those of the moment of a call, except that a [Snapshot] finds a ref by its name only once.
+// Refs are read from files or, in a repository of git's format "reftable", from tables. They are those of the
+// moment of a call, except that a [Snapshot] finds a ref by its name only once.
 // packed-refs is not read again where its size, its time and its place on the disk are those of the last
 // reading, as git's programs do: a change in place that restores the time is not seen.
 //

@@ -244,7 +244,7 @@ func TestUnsupportedFormatsAreNamed(t *testing.T) {
 	t.Parallel()
 	for config, want := range map[string]error{
 		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n": git.ErrUnsupported,
-		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = reftable\n": git.ErrUnsupported,
+		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = database\n": git.ErrUnsupported,
 		"[core]\n\trepositoryformatversion = 2\n":                                        git.ErrUnsupported,
 		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tfuture = yes\n":          git.ErrUnsupported,
 		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha1\n":   nil,

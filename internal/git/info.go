@@ -18,7 +18,7 @@ const maxInfoAttributesBytes = 1 << 20
 // InfoAttributes is the content of info/attributes, which overrides every .gitattributes file
 // (gitattributes(5)); nil if there is none.
 func (s *Snapshot) InfoAttributes() ([]byte, error) {
-	content, err := files.Read(s.refs.root, s.repository.dir+"/info/attributes", maxInfoAttributesBytes)
+	content, err := files.Read(s.repository.store.root, s.repository.dir+"/info/attributes", maxInfoAttributesBytes)
 	switch {
 	case errors.Is(err, objects.ErrNotFound):
 		return nil, nil
@@ -34,7 +34,7 @@ const maxShallowBytes = 256 << 20
 // Shallow lists the commits whose parents a shallow clone left out
 // (gitrepository-layout(5)); none in a whole repository.
 func (s *Snapshot) Shallow() (map[ID]bool, error) {
-	content, err := readRegular(s.refs.root, s.repository.dir+"/shallow", maxShallowBytes)
+	content, err := readRegular(s.repository.store.root, s.repository.dir+"/shallow", maxShallowBytes)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (s *Snapshot) Shallow() (map[ID]bool, error) {
 // isCut reports whether the repository is shallow, so that its graph may contain parents that it
 // lacks.
 func (s *Snapshot) isCut() bool {
-	info, err := s.refs.root.Stat(s.repository.dir + "/shallow")
+	info, err := s.repository.store.root.Stat(s.repository.dir + "/shallow")
 	return err == nil && info.Size() > 0
 }
 

@@ -41,7 +41,7 @@ func (s *Snapshot) LFSObject(oid string) (*LFSObject, error) {
 		return nil, fmt.Errorf("lfs object: %w", ErrNotFound)
 	}
 	name := s.repository.dir + "/lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
-	file, info, err := files.Open(s.refs.root, name)
+	file, info, err := files.Open(s.repository.store.root, name)
 	if err = domainError(err); errors.Is(err, ErrCorrupt) {
 		return nil, lfsDamage(oid, err)
 	}

@@ -1,20 +1,9 @@
 package git
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"path"
 	"slices"
 	"strings"
-	"syscall"
-	"unicode"
-
-	"github.com/repomcp/repomcp/internal/git/objects"
-	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
 // The prefixes of the full names of branches and tags.
@@ -61,17 +50,31 @@ func cutPrefix(s, prefix string) string {
 	return rest
 }
 
-// refFiles reads the refs of one repository as gitrepository-layout(5) describes them: loose files
-// first and then packed-refs, the order that stays right while git packs refs. A ref with a broken
-// file still exists: its value is unknown, and packed-refs may have an outdated one.
-type refFiles struct {
-	root *os.Root
-	dir  string
+// refSet reads the refs of one repository, with the rule that hides some of them.
+type refSet struct {
+	refStore
+
 	// hides reports whether a ref is hidden, by its full name, and rules are the values of the
 	// configuration that it depends on.
-	hides   func(name string) bool
-	rules   []string
-	lookUps *lookUps
+	hides func(name string) bool
+	rules []string
+}
+
+// refStore is where refs are stored: in files, or in tables.
+type refStore interface {
+	// lookup reads one ref, or HEAD, without following it.
+	lookup(name string) (rawRef, bool, error)
+	// lookupFirst returns which of the names is a ref; "" if none is. All names begin with the first, so that git
+	// allows only one of them.
+	lookupFirst(names []string) (string, error)
+	// list reads the refs whose names have one of the prefixes, with their names in order.
+	list(prefixes ...string) (names []string, refs map[string]rawRef, err error)
+	// all is list for all refs, and has HEAD among the refs but not among the names.
+	all() (names []string, refs map[string]rawRef, state storeState, err error)
+	// isStill reports whether the refs are those of a state. It may be false although they are.
+	isStill(then storeState) bool
+	// holder is the file in a repository that is replaced when a ref changes, unless the ref is packed.
+	holder(name string) string
 }
 
 // rawRef is a ref as it is stored.
@@ -82,34 +85,12 @@ type rawRef struct {
 	fault    error
 }
 
-// lookup reads one ref without following it.
-func (f refFiles) lookup(name string) (rawRef, bool, error) {
-	ref, ok, err := f.loose(name)
-	if ok || err != nil {
-		return ref, ok, err
-	}
-	found, ref, err := f.lookUpPacked(name)
-	return ref, found != "", err
-}
-
-// first returns which of the names is a visible ref. All names begin with the first, so that git allows only one of
-// them.
-func (f refFiles) first(names []string) (string, error) {
-	var packed []string
-	for _, name := range names {
-		if !validRefName(name) || f.hides(name) {
-			continue
-		}
-		_, ok, err := f.loose(name)
-		if err != nil {
-			return "", err
-		}
-		if ok {
-			return name, nil
-		}
-		packed = append(packed, name)
-	}
-	name, _, err := f.lookUpPacked(packed...)
+// first returns which of the names is a visible ref. All names begin with the first.
+func (f refSet) first(names []string) (string, error) {
+	visible := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !validRefName(name) || f.hides(name)
+	})
+	name, err := f.lookupFirst(visible)
 	if err == nil && name == "" {
 		err = fmt.Errorf("ref: %w", ErrNotFound)
 	}
@@ -117,7 +98,7 @@ func (f refFiles) first(names []string) (string, error) {
 }
 
 // follow reads a ref through symbolic ones.
-func (f refFiles) follow(name string) (final string, ref rawRef, ok bool, err error) {
+func (f refSet) follow(name string) (final string, ref rawRef, ok bool, err error) {
 	for range maxSymrefDepth {
 		ref, ok, err = f.lookup(name)
 		if err == nil {
@@ -139,12 +120,8 @@ const allRefs = "refs/"
 
 // below returns the refs whose names have one of the prefixes, including hidden ones, with their names in order. The
 // refs to which symbolic ones lead are in refs as well.
-func (f refFiles) below(prefixes ...string) (names []string, refs map[string]rawRef, err error) {
-	refs, err = f.looseBelow(prefixes...)
-	if err != nil {
-		return nil, nil, err
-	}
-	if names, _, err = f.addPacked(refs, prefixes...); err != nil {
+func (f refSet) below(prefixes ...string) (names []string, refs map[string]rawRef, err error) {
+	if names, refs, err = f.list(prefixes...); err != nil {
 		return nil, nil, err
 	}
 	for _, name := range names {
@@ -158,7 +135,7 @@ func (f refFiles) below(prefixes ...string) (names []string, refs map[string]raw
 }
 
 // addTarget adds the ref to which a symbolic one leads, unless a hostile one names another file.
-func (f refFiles) addTarget(refs map[string]rawRef, name string) error {
+func (f refSet) addTarget(refs map[string]rawRef, name string) error {
 	if _, known := refs[name]; known || !validRefName(name) {
 		return nil
 	}
@@ -172,140 +149,39 @@ func (f refFiles) addTarget(refs map[string]rawRef, name string) error {
 	return err
 }
 
-func (f refFiles) looseBelow(prefixes ...string) (map[string]rawRef, error) {
-	refs := make(map[string]rawRef)
-	for _, prefix := range prefixes {
-		if err := f.walkLoose(f.root, path.Join(f.dir, prefix), prefix, refs); err != nil {
-			return refs, err
+// maxRefNameBytes bounds the name of a ref: PATH_MAX of Linux, so that every file that can exist
+// below a repository's folder fits.
+const maxRefNameBytes = 4096
+
+// validRefName applies the rules of git-check-ref-format(1) to full names such as
+// refs/heads/main.
+func validRefName(name string) bool {
+	if !strings.HasPrefix(name, "refs/") || len(name) > maxRefNameBytes {
+		return false
+	}
+	if strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") {
+		return false
+	}
+	for component := range strings.SplitSeq(name, "/") {
+		if component == "" || component[0] == '.' || strings.HasSuffix(component, ".lock") {
+			return false
 		}
 	}
-	return refs, nil
-}
-
-// addPacked adds the packed refs to the loose ones, and returns the names of all in order.
-func (f refFiles) addPacked(
-	refs map[string]rawRef, prefixes ...string,
-) (names []string, packed files.Seen, err error) {
-	wanted := func(name []byte) bool {
-		return slices.ContainsFunc(prefixes, func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) })
-	}
-	p, err := f.openPacked()
-	if err != nil {
-		return nil, packed, err
-	}
-	defer p.close()
-	names = slices.Collect(maps.Keys(refs))
-	err = p.read(wanted, func(name string, ref rawRef) bool {
-		if _, ok := refs[name]; !ok {
-			refs[name] = ref
-			names = append(names, name) // mostly in order
-		}
-		return true
-	})
-	slices.Sort(names)
-	return names, p.seen, err
-}
-
-// walkLoose reads the refs in a folder, whose names begin with the prefix. Each folder is opened once, as the way from
-// the root to each of thousands of files takes longer than reading them.
-func (f refFiles) walkLoose(parent *os.Root, folder, prefix string, refs map[string]rawRef) (err error) {
-	own, err := parent.OpenRoot(folder)
-	if absent(err) {
-		return nil
-	}
-	if err != nil {
-		return readError("refs", err)
-	}
-	defer func() { err = errors.Join(err, own.Close()) }()
-	entries, err := files.ReadDir(own, ".")
-	if err != nil {
-		return readError("refs", err)
-	}
-	for _, entry := range entries {
-		name := prefix + entry.Name()
-		if entry.IsDir() {
-			if err := f.walkLoose(own, entry.Name(), name+"/", refs); err != nil {
-				return err
-			}
-			continue
-		}
-		if !validRefName(name) {
-			continue
-		}
-		root, file := own, entry.Name()
-		if entry.Type()&fs.ModeSymlink != 0 { // it may lead to another folder below the root
-			root, file = f.root, path.Join(f.dir, name)
-		}
-		ref, ok, err := readLoose(root, file)
-		if err != nil {
-			return err
-		}
-		if ok {
-			refs[name] = ref
+	for i := range len(name) {
+		if notInRefNames[name[i]] {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
-// errBadRef says that a loose ref is malformed.
-var errBadRef = errors.New("is neither an object id nor a symbolic ref")
-
-// loose reads one loose ref.
-func (f refFiles) loose(name string) (rawRef, bool, error) {
-	return readLoose(f.root, path.Join(f.dir, name))
-}
-
-// readLoose reads the file of a loose ref: "ref: NAME" or an object id. Like git it ignores everything after the id and
-// a blank.
-func readLoose(root *os.Root, file string) (rawRef, bool, error) {
-	content, err := readRegular(root, file, maxLooseRefBytes)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return rawRef{}, false, nil
-	case isDamage(err):
-		if info, err := root.Stat(file); absent(err) || err == nil && info.IsDir() {
-			return rawRef{}, false, nil
-		}
-		return rawRef{fault: fmt.Errorf("ref: %w", err)}, true, nil
-	case err != nil:
-		return rawRef{}, false, fmt.Errorf("reading a ref: %w", err)
+// notInRefNames are the bytes that no name of a ref has.
+var notInRefNames = func() (refused [256]bool) {
+	for c := range 0x20 {
+		refused[c] = true
 	}
-	return parseLoose(string(content)), true, nil
-}
-
-// parseLoose returns a ref with a fault for malformed content.
-func parseLoose(content string) rawRef {
-	line := strings.TrimRight(content, " \t\r\n")
-	if target, ok := strings.CutPrefix(line, "ref:"); ok {
-		return rawRef{symbolic: strings.TrimLeft(target, " \t")}
+	for _, c := range []byte(" ~^:?*[\\\x7f") {
+		refused[c] = true
 	}
-	digits, _, _ := strings.Cut(strings.Map(blank, line), " ")
-	id, err := ParseID(strings.ToLower(digits))
-	if err != nil || id.IsZero() {
-		return rawRef{fault: fmt.Errorf("ref: %w: %w", ErrCorrupt, errBadRef)}
-	}
-	return rawRef{id: id}
-}
-
-// blank turns white space into spaces.
-func blank(c rune) rune {
-	if unicode.IsSpace(c) {
-		return ' '
-	}
-	return c
-}
-
-// readRegular reads a small file of a repository whole: see [files.Read].
-func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
-	content, err := files.Read(root, name, limit)
-	if errors.Is(err, objects.ErrTooLarge) {
-		return nil, fmt.Errorf("%s has more than %d bytes: %w", path.Base(name), limit, ErrCorrupt)
-	}
-	return content, domainError(err)
-}
-
-// absent reports whether a ref's file does not exist: it is gone, or a leading part of the name is
-// a file.
-func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
+	return refused
+}()

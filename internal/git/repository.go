@@ -97,21 +97,24 @@ func (r *Repository) Snapshot() (s *Snapshot, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository: %w", domainError(err))
 	}
-	return &Snapshot{repository: r, refs: r.refFilesOf(database), objects: pinned}, nil
+	return &Snapshot{repository: r, refs: r.refsOf(database), objects: pinned}, nil
 }
 
-// refFiles returns the refs with the rule that hides some of them.
-func (r *Repository) refFiles() (refFiles, error) {
+// refs returns the refs with the rule that hides some of them.
+func (r *Repository) refs() (refSet, error) {
 	database, err := r.store.objects.Open(r.dir)
 	if err != nil {
-		return refFiles{}, fmt.Errorf("repository: %w", domainError(err))
+		return refSet{}, fmt.Errorf("repository: %w", domainError(err))
 	}
-	return r.refFilesOf(database), nil
+	return r.refsOf(database), nil
 }
 
-func (r *Repository) refFilesOf(database *objects.Database) refFiles {
-	f := refFiles{
-		root: r.store.root, dir: r.dir, hides: func(string) bool { return false }, lookUps: r.store.lookUps,
+func (r *Repository) refsOf(database *objects.Database) refSet {
+	f := refSet{hides: func(string) bool { return false }}
+	if database.HasRefTables() {
+		f.refStore = refTables{r.store.root, r.dir}
+	} else {
+		f.refStore = refFiles{r.store.root, r.dir, r.store.lookUps}
 	}
 	if r.options.Hidden == nil {
 		return f

@@ -16,7 +16,7 @@ import (
 // of each call. It may be used by any number of goroutines. Close it when done.
 type Snapshot struct {
 	repository *Repository
-	refs       refFiles
+	refs       refSet
 	objects    *objects.Snapshot
 
 	naming sync.Mutex
@@ -63,6 +63,10 @@ func (s *Snapshot) DefaultBranch() (string, error) {
 	}
 	return cutPrefix(raw.symbolic, BranchPrefix), nil
 }
+
+// HolderOf is the file, by its path in the repository's folder, that is replaced when a ref of that full name changes,
+// unless the ref is in packed-refs.
+func (s *Snapshot) HolderOf(name string) string { return s.refs.holder(name) }
 
 // Refs lists the visible refs in the order of their names. Unreadable refs are included and marked
 // as such.
@@ -260,11 +264,11 @@ func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, er
 	for _, end := range slices.Backward(refEnds(p, marker)) {
 		candidates = append(candidates, prefix+p[:end])
 	}
-	files, err := r.refFiles()
+	refs, err := r.refs()
 	if err != nil {
 		return "", "", err
 	}
-	name, err = files.first(candidates)
+	name, err = refs.first(candidates)
 	if err != nil {
 		return "", "", err
 	}

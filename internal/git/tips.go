@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,36 +25,26 @@ type Tips struct {
 // Tips reads all visible refs. A repository that was removed is [ErrNotFound].
 func (r *Repository) Tips() (tips *Tips, err error) {
 	defer r.contain(&err)
-	files, err := r.refFiles()
+	refs, err := r.refs()
 	if err != nil {
 		return nil, err
 	}
-	tips, _, err = files.tips()
+	tips, _, err = refs.tips()
 	return tips, err
 }
 
 // tips reads all visible refs, and returns all refs with HEAD as they are stored.
-func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
-	head, headOK, err := f.loose("HEAD")
+func (f refSet) tips() (*Tips, map[string]rawRef, error) {
+	names, raws, from, err := f.all()
 	if err != nil {
 		return nil, nil, err
 	}
-	raws, err := f.looseBelow(allRefs)
-	if err != nil {
-		return nil, nil, err
-	}
-	now := refsState{read: f.digest(head, raws)}
-	names, packed, err := f.addPacked(raws, allRefs)
-	if err != nil {
-		return nil, nil, err
-	}
-	now.packed = packed
 	tips := &Tips{
-		Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1), files: now,
+		Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1),
+		files: refsState{rules: f.rules, store: from},
 	}
 	var state stateSum
-	if headOK {
-		raws["HEAD"] = head
+	if head, ok := raws["HEAD"]; ok {
 		tips.head = cutPrefix(head.symbolic, BranchPrefix)
 		state.add("HEAD", head.symbolic, head.id)
 		if raw, ok := f.followIn(raws, "HEAD"); ok {
@@ -91,43 +80,27 @@ func (s stateSum) String() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// refsState is what visible refs were read from. It takes a fraction of reading thousands of packed
-// refs to see that it is the same: packed-refs alone is not read again. git replaces that file, and
-// its programs look whether it was replaced in the same way.
+// refsState is what visible refs were read from.
 type refsState struct {
-	read   string // the digest of what is always read
+	rules []string
+	store storeState
+}
+
+// storeState is what a [refStore] has read. It takes a fraction of reading thousands of packed refs to see that it is
+// the same: packed-refs alone is not read again. git replaces that file, and its programs look whether it was
+// replaced in the same way.
+type storeState struct {
+	read   string // a digest, or the list of tables
 	packed files.Seen
 }
 
-// digest is of HEAD, the loose refs, and the rules by which refs are hidden.
-func (f refFiles) digest(head rawRef, loose map[string]rawRef) string {
-	var sum stateSum
-	for _, rule := range f.rules {
-		sum.add("", rule, ID{})
-	}
-	sum.add("HEAD", head.symbolic, head.id)
-	for _, name := range slices.Sorted(maps.Keys(loose)) {
-		sum.add(name, loose[name].symbolic, loose[name].id)
-	}
-	return sum.String()
-}
-
 // areStill reports whether the refs are those of a state. It may be false although they are.
-func (f refFiles) areStill(then refsState) bool {
-	head, _, err := f.loose("HEAD")
-	if err != nil {
-		return false
-	}
-	loose, err := f.looseBelow(allRefs)
-	if err != nil || f.digest(head, loose) != then.read {
-		return false
-	}
-	packed, err := f.lookAtPacked()
-	return err == nil && then.packed.IsStill(packed)
+func (f refSet) areStill(then refsState) bool {
+	return slices.Equal(f.rules, then.rules) && f.isStill(then.store)
 }
 
-// followIn is [refFiles.follow] in refs that were read before.
-func (f refFiles) followIn(raws map[string]rawRef, name string) (rawRef, bool) {
+// followIn is [refSet.follow] in refs that were read before.
+func (f refSet) followIn(raws map[string]rawRef, name string) (rawRef, bool) {
 	for range maxSymrefDepth {
 		raw, ok := raws[name]
 		if !ok || raw.symbolic == "" {
@@ -178,11 +151,11 @@ func refEnds(p, marker string) []int {
 // detached; the name is "" without a commit, or on error. No object is read.
 func (r *Repository) HeadTip() (name string, id ID, err error) {
 	defer r.contain(&err)
-	files, err := r.refFiles()
+	refs, err := r.refs()
 	if err != nil {
 		return "", ID{}, err
 	}
-	name, raw, ok, err := files.follow("HEAD")
+	name, raw, ok, err := refs.follow("HEAD")
 	if err != nil || !ok {
 		return "", ID{}, err
 	}

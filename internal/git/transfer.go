@@ -45,7 +45,7 @@ type TransferFolder struct {
 func (s *Snapshot) Transfer() (t *Transfer, err error) {
 	r := s.repository
 	defer r.contain(&err)
-	head, _, err := s.refs.loose("HEAD")
+	head, _, err := s.refs.lookup("HEAD")
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Snapshot) Transfer() (t *Transfer, err error) {
 	if t.Refs, err = s.transferRefs(slices.DeleteFunc(names, s.refs.hides), raws); err != nil {
 		return nil, err
 	}
-	t.Shallow, err = readRegular(s.refs.root, r.dir+"/shallow", maxShallowBytes)
+	t.Shallow, err = readRegular(s.repository.store.root, r.dir+"/shallow", maxShallowBytes)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, fmt.Errorf("reading shallow: %w", err)
 	}
@@ -114,7 +114,7 @@ func (s *Snapshot) peelTip(raw rawRef) (ID, error) {
 }
 
 // transferHead is HEAD unless it leads to a hidden ref. A branch without commits may be named.
-func (f refFiles) transferHead(head rawRef) string {
+func (f refSet) transferHead(head rawRef) string {
 	if branch := head.symbolic; branch != "" {
 		if !validRefName(branch) || f.hides(branch) {
 			return ""
@@ -134,7 +134,7 @@ func (s *Snapshot) addFolders(t *Transfer) error {
 	}
 	for _, folder := range folders {
 		t.Folders = append(t.Folders, TransferFolder{
-			Path:  filepath.Join(s.refs.root.Name(), filepath.FromSlash(folder.Path)),
+			Path:  filepath.Join(s.repository.store.root.Name(), filepath.FromSlash(folder.Path)),
 			Parts: folder.Parts, Alone: folder.Alone,
 		})
 		t.IndexBytes += folder.IndexBytes

@@ -98,12 +98,12 @@ func (r *Repository) RefStamp() RefStamp {
 // HeadStamp changes when HEAD may lead to another commit.
 type HeadStamp = stamp.Head
 
-// HeadStamp computes the present stamp. ref is the full name of the branch that HEAD leads to, or HEAD.
-func (r *Repository) HeadStamp(ref string) (HeadStamp, error) {
+// HeadStamp computes the present stamp. holder is [git.Snapshot.HolderOf] the branch that HEAD leads to, or of HEAD.
+func (r *Repository) HeadStamp(holder string) (HeadStamp, error) {
 	if err := r.admit(); err != nil {
 		return HeadStamp{}, err
 	}
-	return stamp.OfHead(r.catalogue.store.Root(), r.dir, ref), nil
+	return stamp.OfHead(r.catalogue.store.Root(), r.dir, holder), nil
 }
 
 // list lists a folder below the root.

@@ -58,7 +58,7 @@ var failures = []struct {
 		"The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git " +
 			"fsck on the mirror."},
 	{git.ErrUnsupported, false,
-		"The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an " +
+		"The repository uses a storage format that this server does not read (SHA-256 objects or an " +
 			"unknown extension). Ask the operator for a mirror in the default format."},
 	{git.ErrBusy, true,
 		"The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},

@@ -98,6 +98,12 @@ func (db *Database) Configured(names ...string) []string {
 	return values
 }
 
+// HasRefTables reports whether the refs are in tables, and not in files: gitformat-reftable.
+func (db *Database) HasRefTables() bool {
+	storage := db.Configured("extensions." + refStorage)
+	return len(storage) > 0 && strings.EqualFold(storage[len(storage)-1], refTables)
+}
+
 // partial reports whether the repository is a partial clone: objects may be missing by design
 // (git-clone(1), --filter).
 func (db *Database) partial() bool {

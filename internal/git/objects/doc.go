@@ -36,8 +36,7 @@
 // from its delta and a base in a temporary file while it is read. An object that is read into
 // memory whole briefly takes three times its size.
 //
-// SHA-256 repositories, reftable repositories and unknown extensions are
-// refused with [ErrUnsupported].
+// SHA-256 repositories and unknown extensions are refused with [ErrUnsupported].
 //
 // [Snapshot.Open] does not check that the bytes of a packed object hash to its id. Neither does git
 // when it reads; zlib's checksum detects damage of the content, but not of an offset in a large

@@ -36,6 +36,12 @@ func unsupported(key, value string) error {
 	return fmt.Errorf("%w: %s = %.40q", ErrUnsupported, key, value)
 }
 
+// These name where refs are (git-config(1), extensions.refStorage).
+const (
+	refStorage = "refstorage"
+	refTables  = "reftable"
+)
+
 // configSize bounds a repository's configuration file.
 const configSize = 1 << 20
 
@@ -48,8 +54,8 @@ func harmless(extension, value string) bool {
 		return true
 	case "objectformat":
 		return value == "sha1"
-	case "refstorage":
-		return value == "files"
+	case refStorage:
+		return value == "files" || value == refTables
 	}
 	return false
 }
@@ -72,9 +78,10 @@ func checkFormat(settings []gitconfig.Setting) error {
 		// Under version 0 git ignores the names that were added after version 1, but refuses a
 		// repository that uses one of its own. A repository that says sha256 cannot mean SHA-1, so
 		// both are refused here.
-		known := name == "objectformat" || name == "refstorage" || name == "compatobjectformat"
-		if value := extensions[name]; (version == "1" || known) && !harmless(name, strings.ToLower(value)) {
-			return unsupported("extensions."+name, value)
+		known := name == "objectformat" || name == refStorage || name == "compatobjectformat"
+		value := strings.ToLower(extensions[name])
+		if (version == "1" || known) && !harmless(name, value) || version == "0" && value == refTables {
+			return unsupported("extensions."+name, extensions[name])
 		}
 	}
 	return nil

@@ -187,7 +187,7 @@ var refusals = []struct {
 	advice string
 }{
 	{git.ErrDenied, letRead},
-	{git.ErrUnsupported, "git config --list tells what is wrong with the config; SHA-256 and reftable are not read"},
+	{git.ErrUnsupported, "git config --list tells what is wrong with the config; SHA-256 is not read"},
 	{git.ErrCorrupt, runFsck},
 	{git.ErrBusy, "raise the limit of descriptors"},
 	{git.ErrNotFound, "it has gone meanwhile"},

@@ -115,7 +115,7 @@ func TestRowsSayWhatThereIs(t *testing.T) {
 	write(t, filepath.Join(damaged.Dir, "refs/heads/main"), "no id\n")
 	format := at("f-format")
 	write(t, filepath.Join(format.Dir, "config"),
-		"[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = reftable\n")
+		"[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n")
 	page := render(t, t.Context(), root, Options{}, "")
 	links := "tar.gz tar.zst zip refs"
 	want := []string{

@@ -23,15 +23,16 @@ type file struct {
 	inode   uint64
 }
 
-// OfHead computes the stamp of the repository in a folder. ref is the full name of the branch that HEAD points to, and
-// that points to no other, or HEAD. A file that cannot be examined is like a missing one.
-func OfHead(root *os.Root, dir, ref string) Head {
+// OfHead computes the stamp of the repository in a folder. holder is the file that is replaced when HEAD leads to
+// another commit, unless packed-refs is: see HolderOf of package git. A file that cannot be examined is like a missing
+// one.
+func OfHead(root *os.Root, dir, holder string) Head {
 	h := Head{at: time.Now()}
 	// A path of the host is looked up several times as fast as one of the root. Only metadata is compared, so a link
 	// may lead anywhere.
 	folder := filepath.Join(root.Name(), filepath.FromSlash(dir)) + string(filepath.Separator)
 	const branch, packed = 2, 3
-	for i, name := range [len(h.files)]string{"HEAD", "config", filepath.FromSlash(ref), "packed-refs"} {
+	for i, name := range [len(h.files)]string{"HEAD", "config", filepath.FromSlash(holder), "packed-refs"} {
 		if i == packed && h.files[branch].regular {
 			break // git does not look for the branch in packed-refs
 		}

@@ -27,9 +27,12 @@ type Refs struct {
 	Partial bool
 }
 
+// tables is the folder of refs in git's format "reftable".
+const tables = "reftable"
+
 // beside are the files beside refs that a stamp covers: those that decide which refs exist, the configuration, which
 // may hide some, and the description.
-var beside = []string{"HEAD", "config", "packed-refs", "description"}
+var beside = []string{"HEAD", "config", "packed-refs", tables + "/tables.list", "description"}
 
 // OfRefs computes the stamp of the refs of the repository in a folder. A file that cannot be
 // examined is also part of the stamp, so that it changes once the file can be. list returns the
@@ -37,6 +40,9 @@ var beside = []string{"HEAD", "config", "packed-refs", "description"}
 func OfRefs(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, error)) Refs {
 	w := walk{root: root, dir: dir, list: list, sum: sha256.New()}
 	w.folder("")
+	if info, err := root.Lstat(path.Join(dir, tables)); err == nil && info.IsDir() {
+		w.folder(tables)
+	}
 	w.files(beside)
 	// Branches and tags come first: they are watched if there are more folders than allowed.
 	w.below("refs", func(name string) bool { return name != "refs/heads" && name != "refs/tags" })

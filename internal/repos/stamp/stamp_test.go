@@ -81,6 +81,26 @@ func mirror(t *testing.T) *gittest.Repo {
 	return repo
 }
 
+// git replaces the list of the tables that refs are in.
+func TestStampsOfRefTables(t *testing.T) {
+	t.Parallel()
+	repo, _ := gittest.RefTables(t, filepath.Join(t.TempDir(), "r.git"), "small")
+	s := over(t, repo)
+	repo.Age()
+	head := func() stamp.Head { return stamp.OfHead(s.root, "r.git", "reftable/tables.list") }
+	first, refs := head(), s.refs()
+	if again := head(); !first.IsStill(&again) || s.refs().Sum != refs.Sum {
+		t.Error("two looks at the same tables differ")
+	}
+	if !slices.Contains(refs.Folders, filepath.Join(repo.Dir, "reftable")) {
+		t.Errorf("the tables' folder is not watched, but %s", refs.Folders)
+	}
+	repo.SetRefTables("stack")
+	if now := head(); first.IsStill(&now) || s.refs().Sum == refs.Sum {
+		t.Error("other tables are not noticed")
+	}
+}
+
 // The stamps differ when git, or an operator, has touched what they cover, and otherwise not.
 func TestStampsDifferByWhatWasTouched(t *testing.T) {
 	t.Parallel()

@@ -8,11 +8,11 @@ import (
 // Head is the commit that the HEAD of a repository leads to.
 type Head struct{ Commit, Tree git.ID }
 
-// knownHead is a head, with the name of its ref and the stamp of the files that tell.
+// knownHead is a head, with the file that holds its ref and the stamp of the files that tell.
 type knownHead struct {
 	Head
-	ref   string
-	stamp repos.HeadStamp
+	holder string
+	stamp  repos.HeadStamp
 }
 
 // The memory of heads: of some ten thousand repositories.
@@ -27,7 +27,7 @@ func (x *Index) Head(repository *repos.Repository) (Head, bool) {
 	if !ok {
 		return Head{}, false
 	}
-	stamp, err := repository.HeadStamp(known.ref)
+	stamp, err := repository.HeadStamp(known.holder)
 	return known.Head, err == nil && known.stamp.IsStill(&stamp)
 }
 
@@ -42,7 +42,8 @@ func (x *Index) RememberHead(repository *repos.Repository, snapshot *git.Snapsho
 	if err != nil {
 		return
 	}
-	stamp, err := repository.HeadStamp(before.Name)
+	holder := snapshot.HolderOf(before.Name)
+	stamp, err := repository.HeadStamp(holder)
 	if err != nil {
 		return
 	}
@@ -51,7 +52,7 @@ func (x *Index) RememberHead(repository *repos.Repository, snapshot *git.Snapsho
 		return
 	}
 	name := repository.Name()
-	x.heads.Put(name, knownHead{Head{commit.ID, commit.Tree}, now.Name, stamp}, int64(headCost+len(name)))
+	x.heads.Put(name, knownHead{Head{commit.ID, commit.Tree}, holder, stamp}, int64(headCost+len(name)))
 }
 
 // isDirect reports whether HEAD holds its commit, or points to the branch that does.
