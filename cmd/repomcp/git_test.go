@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -315,5 +317,35 @@ func TestGitRefusals(t *testing.T) {
 	off := start(t, root, "--git=off")
 	if said, err := g.try(root, "ls-remote", off.url+"/git/app"); err == nil || !strings.Contains(said, "not found") {
 		t.Errorf("with --git=off: %v %s", err, said)
+	}
+}
+
+// A mirror may be maintained by a later git than the server's, which fails at the other's multi-pack-index.
+func TestGitOfTheServerMayBeOlderThanThatOfTheMirror(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := gittest.At(t, filepath.Join(root, "app.git"))
+	for i := range 3 {
+		mirror.Commit("main", gittest.Regular("a", gittest.Lines(1, 20+i)))
+		mirror.Git("repack", "-dq")
+	}
+	head := mirror.Git("rev-parse", "main")
+	mirror.Git("multi-pack-index", "write")
+	index := filepath.Join(mirror.Dir, "objects/pack/multi-pack-index")
+	content, err := os.ReadFile(index)
+	if err != nil || string(content[:4]) != "MIDX" {
+		t.Fatalf("%q, %v", content, err)
+	}
+	g, url := gitClient{t, nil}, start(t, root).url+"/git/app"
+	for version := byte(1); version <= 3; version++ { // git 2.54 writes the second
+		content[4] = version
+		if err := errors.Join(os.Remove(index), os.WriteFile(index, content, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		clone := filepath.Join(t.TempDir(), "clone")
+		g.must(root, "clone", "-q", "--bare", url, clone)
+		if got := g.must(clone, "rev-parse", "main"); got != head {
+			t.Errorf("version %d: %s, want %s", version, got, head)
+		}
 	}
 }

@@ -19,8 +19,10 @@ const (
 	// tablesFile lists the tables of a repository, the oldest first. git replaces it with each change of a ref, and
 	// never writes into a table.
 	tablesFile = "reftable/tables.list"
-	// maxTablesBytes bounds that file: git merges tables, so that there are few.
-	maxTablesBytes = 64 << 10
+	// maxTables bounds the tables of a repository, each of which is opened, and maxTablesBytes their list. git merges
+	// tables, so that there are a few dozen at most.
+	maxTables      = 10_000
+	maxTablesBytes = 1 << 20
 	// listReads bounds how often the list is read again because git has merged tables meanwhile.
 	listReads = 100
 )
@@ -120,6 +122,9 @@ func (f refTables) read(use func(tables []string) error) (list string, err error
 			return "", err
 		}
 		names := strings.Fields(list)
+		if len(names) > maxTables {
+			return "", fmt.Errorf("reading refs: %d tables: %w", len(names), ErrUnsupported)
+		}
 		if err = use(names); !errors.Is(err, objects.ErrNotFound) {
 			return list, tableError(err)
 		}

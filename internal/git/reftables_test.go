@@ -90,6 +90,7 @@ func TestRefTablesThatCannotBeRead(t *testing.T) {
 		"a path outside":   {"small", list("../config\n"), git.ErrCorrupt},
 		"the folder above": {"small", list("..\n"), git.ErrCorrupt},
 		"no table":         {"small", list("tables.list\n"), git.ErrCorrupt},
+		"too many":         {"small", list(strings.Repeat("x\n", 20_000)), git.ErrUnsupported},
 	} {
 		repository, repo, _ := tables(t, c.tables)
 		c.harm(repo)

@@ -20,6 +20,8 @@ type Transfer struct {
 	Shallow []byte
 	// Folders have the objects: those of the repository, and of its alternates below the root.
 	Folders []TransferFolder
+	// MultiIndex is the highest version of their multi-pack-indexes; 0: there is none.
+	MultiIndex int
 	// IndexBytes is the size of all indexes of packs.
 	IndexBytes int64
 }
@@ -137,6 +139,7 @@ func (s *Snapshot) addFolders(t *Transfer) error {
 			Path:  filepath.Join(s.repository.store.root.Name(), filepath.FromSlash(folder.Path)),
 			Parts: folder.Parts, Alone: folder.Alone,
 		})
+		t.MultiIndex = max(t.MultiIndex, folder.MultiIndex)
 		t.IndexBytes += folder.IndexBytes
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git/objects/files"
+	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
 // Folder is one folder of objects that a repository uses: its own, or an alternate's.
@@ -19,6 +20,8 @@ type Folder struct {
 	Parts []string
 	// Alone is true if it has no list of alternates: a program that reads the folder itself then stays in it.
 	Alone bool
+	// MultiIndex is the version of its multi-pack-index; 0: there is none. Git fails at one that is newer than itself.
+	MultiIndex int
 	// IndexBytes is the size of all indexes of packs, from which the number of objects can be estimated.
 	IndexBytes int64
 }
@@ -54,7 +57,9 @@ func (d *directory) folder() (Folder, error) {
 	if err != nil {
 		return Folder{}, err
 	}
-	folder := Folder{Path: d.path, Alone: links.info == nil}
+	folder := Folder{
+		Path: d.path, Alone: links.info == nil, MultiIndex: pack.MultiIndexVersion(d.store.root, d.packDir()),
+	}
 	entries, err := fs.ReadDir(d.store.root.FS(), d.path)
 	if err != nil {
 		return Folder{}, files.OpenError(d.path, err)

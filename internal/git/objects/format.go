@@ -50,7 +50,8 @@ const configSize = 1 << 20
 // refuses unknown extensions.
 func harmless(extension, value string) bool {
 	switch extension {
-	case "noop", "noop-v1", "preciousobjects", "partialclone", "worktreeconfig", "relativeworktrees":
+	case "noop", "noop-v1", "preciousobjects", "partialclone", "worktreeconfig", "relativeworktrees",
+		"submodulepathconfig":
 		return true
 	case "objectformat":
 		return value == "sha1"

@@ -24,6 +24,7 @@ func TestFormatIsCheckedBeforeAnythingIsRead(t *testing.T) {
 			"extensions.objectformat"},
 		{"sha256, other spelling", "[CORE] RepositoryFormatVersion=1\n[Extensions] ObjectFormat = \"SHA256\" # so\n",
 			"extensions.objectformat"},
+		{"modules elsewhere", "[core]\nrepositoryformatversion = 1\n[extensions]\nsubmodulePathConfig = true\n", ""},
 		{"sha1", "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha1\n", ""},
 		{"reftable", "[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = reftable\n", ""},
 		{"reftable, long line", "[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = ref\\\ntable\n", ""},

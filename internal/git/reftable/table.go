@@ -170,7 +170,7 @@ func (t *Table) blockOf(name string) (*block, error) {
 		return t.firstBlock()
 	}
 	at := t.index
-	for range maxIndexLevels {
+	for level := range maxIndexLevels {
 		b, err := t.block(at, refBlock, indexBlock)
 		if err != nil {
 			return nil, err
@@ -186,8 +186,11 @@ func (t *Table) blockOf(name string) (*block, error) {
 			at, found = position, key >= name
 			return !found
 		})
-		if !found || err != nil {
+		if err != nil || !found && level == 0 {
 			return nil, err
+		}
+		if !found {
+			return nil, fmt.Errorf("%w: the index contradicts the one above", ErrFormat)
 		}
 	}
 	return nil, fmt.Errorf("%w: the index leads nowhere", ErrFormat)

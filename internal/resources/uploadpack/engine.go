@@ -34,7 +34,16 @@ const versionTimeout = 10 * time.Second
 type Program struct {
 	Path    string // absolute
 	Version string // such as 2.39.5
+	// multiIndex is the highest version of multi-pack-indexes that it reads: it fails at another one, unless it is told
+	// to ignore them.
+	multiIndex int
 }
+
+// The version of git from which on it reads, and writes, multi-pack-indexes of version 2.
+const (
+	multiIndexMajor = 2
+	multiIndexMinor = 54
+)
 
 var versionForm = regexp.MustCompile(`^git version ((\d+)\.(\d+)[^\s]*)`)
 
@@ -77,7 +86,11 @@ func Find(ctx context.Context, name string) (Program, error) {
 	if major < oldestMajor || major == oldestMajor && minor < oldestMinor {
 		return Program{}, fmt.Errorf("%s is git %s, and %s or later is needed", path, parts[1], Oldest)
 	}
-	return Program{path, parts[1]}, nil
+	program := Program{path, parts[1], 1}
+	if major > multiIndexMajor || major == multiIndexMajor && minor >= multiIndexMinor {
+		program.multiIndex = 2
+	}
+	return program, nil
 }
 
 // Options of an [Engine]. Program is required.

@@ -21,6 +21,7 @@ const config = `[core]
 	bare = true
 	hooksPath = /dev/null
 	fsmonitor = false
+	multiPackIndex = %t
 	bigFileThreshold = 16m
 	deltaBaseCacheLimit = 16m
 [gc]
@@ -63,15 +64,15 @@ func environment(program, home string) []string {
 	}
 }
 
-// writeRepository makes a repository in an existing folder, in which git finds what it may send.
-func writeRepository(folder string, t *git.Transfer) error {
+// writeRepository makes a repository in an existing folder, in which the program finds what it may send.
+func (p Program) writeRepository(folder string, t *git.Transfer) error {
 	head, unborn := t.Head, "advertise"
 	if head == "" {
 		head, unborn = nowhere, "ignore"
 	}
 	failed := []error{
 		os.Mkdir(filepath.Join(folder, "refs"), 0o700),
-		write(folder, "config", fmt.Appendf(nil, config, unborn)),
+		write(folder, "config", fmt.Appendf(nil, config, t.MultiIndex <= p.multiIndex, unborn)),
 		write(folder, "HEAD", []byte(head+"\n")),
 		writeRefs(filepath.Join(folder, "packed-refs"), t.Refs),
 	}

@@ -77,7 +77,7 @@ func (s *Session) prepare() (err error) {
 	if head, err := git.ParseID(transfer.Head); err == nil { // it is detached
 		s.refs[head] = struct{}{}
 	}
-	return machineError(writeRepository(s.folder, transfer))
+	return machineError(s.engine.options.Program.writeRepository(s.folder, transfer))
 }
 
 // machineError makes a lack of space or descriptors a [git.ErrBusy].
@@ -124,7 +124,8 @@ func (s *Session) Advertise() (*Reply, error) {
 	}
 	var err error
 	if s.IsV2() { // the capabilities are the same for all repositories
-		err = machineError(writeRepository(s.folder, &git.Transfer{Head: "ref: refs/heads/main"}))
+		unborn := &git.Transfer{Head: "ref: refs/heads/main"}
+		err = machineError(s.engine.options.Program.writeRepository(s.folder, unborn))
 	} else {
 		err = s.prepare()
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ const (
 	midxChunks     = 64      // more than git has kinds of
 	midxNames      = 1 << 20 // bytes of pack names that are read
 	midxSHA1       = 1
+	midxVersions   = 2 // the second one lists packs in any order
 )
 
 // MultiIndex is a multi-pack-index. It is used as a hint: it names the pack that probably has an
@@ -35,6 +37,20 @@ type MultiIndex struct {
 	info    fs.FileInfo
 	offsets int64 // position of (pack u32, offset u32) pairs
 	packs   []*Pack
+}
+
+// MultiIndexVersion reads the version of the multi-pack-index of a pack directory; 0 if there is none.
+func MultiIndexVersion(root *os.Root, dir string) int {
+	file, _, err := files.Open(root, path.Join(dir, MultiIndexName))
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	var head [midxHeader]byte
+	if _, err := file.ReadAt(head[:], 0); err != nil || string(head[:4]) != "MIDX" {
+		return 0
+	}
+	return int(head[4])
 }
 
 // OpenMultiIndex opens the multi-pack-index of a pack directory, or returns nil after any failure.
@@ -61,7 +77,8 @@ func (r *Reader) OpenMultiIndex(dir string, packs []*Pack) *MultiIndex {
 func (m *MultiIndex) layOut(dir string, packs []*Pack) bool {
 	var buf [midxHeader]byte
 	head, err := m.at(0, midxHeader, buf[:])
-	if err != nil || string(head[:4]) != "MIDX" || head[4] != 1 || head[5] != midxSHA1 || head[6] > midxChunks {
+	if err != nil || string(head[:4]) != "MIDX" || head[4] < 1 || head[4] > midxVersions || head[5] != midxSHA1 ||
+		head[6] > midxChunks {
 		return false
 	}
 	number := int64(binary.BigEndian.Uint32(head[8:]))
