@@ -27,17 +27,20 @@ func TestSubscriptionToNothingIsAcknowledgedBeforeItEnds(t *testing.T) {
 }
 
 // events reads the messages of an event stream.
-func events(response *http.Response) <-chan string {
-	messages := make(chan string)
+func events(response *http.Response) <-chan string { return eventField(response, "data") }
+
+// eventField reads a field of the events of a stream.
+func eventField(response *http.Response, name string) <-chan string {
+	values := make(chan string)
 	go func() {
-		defer close(messages)
+		defer close(values)
 		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-				messages <- data
+			if value, ok := strings.CutPrefix(lines.Text(), name+": "); ok {
+				values <- value
 			}
 		}
 	}()
-	return messages
+	return values
 }
 
 func TestPushIsNotifiedInBothEras(t *testing.T) {
@@ -90,7 +93,7 @@ func TestEventStreamResumesAfterTheLastEvent(t *testing.T) {
 		t.Fatalf("subscribe: %s", reply)
 	}
 	stream := s.get(session)
-	ids := eventIDs(stream)
+	ids := eventField(stream, "id")
 	var seen [2]string
 	for i := range seen {
 		repo.Commit("main", gittest.Regular("a", fmt.Sprint("text ", i)))
@@ -99,7 +102,7 @@ func TestEventStreamResumesAfterTheLastEvent(t *testing.T) {
 	session.Set("Last-Event-Id", seen[0])
 	for range 2 { // neither has brought the second event to the client
 		next := s.get(session)
-		if id := <-eventIDs(next); id != seen[1] {
+		if id := <-eventField(next, "id"); id != seen[1] {
 			t.Errorf("after event %s follows %s, want %s", seen[0], id, seen[1])
 		}
 		if id, more := <-ids; more {
@@ -109,18 +112,4 @@ func TestEventStreamResumesAfterTheLastEvent(t *testing.T) {
 		stream = next
 	}
 	_ = stream.Body.Close()
-}
-
-// eventIDs reads the ids of the events of a stream.
-func eventIDs(response *http.Response) <-chan string {
-	ids := make(chan string)
-	go func() {
-		defer close(ids)
-		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-			if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
-				ids <- id
-			}
-		}
-	}()
-	return ids
 }
