@@ -43,20 +43,36 @@ func eventField(response *http.Response, name string) <-chan string {
 	return values
 }
 
+const followedBranch = "repo://repo/refs/heads/main"
+
+// followed is a site with one repository, that tells of pushes to its branch until the test ends.
+func followed(t *testing.T) (s *site, repo *gittest.Repo) {
+	t.Helper()
+	s = serve(t)
+	repo = s.repo("repo")
+	repo.Commit("main", gittest.Regular("a", "1"))
+	t.Cleanup(follow(t, s.subscriptions, s.catalogue))
+	return s, repo
+}
+
+// subscribe has a session watch that branch.
+func (s *site) subscribe(session http.Header) {
+	s.t.Helper()
+	reply := text(s.t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
+		"params": map[string]any{"uri": followedBranch}}))
+	if !strings.Contains(reply, `"result"`) {
+		s.t.Fatalf("subscribe: %s", reply)
+	}
+}
+
 func TestPushIsNotifiedInBothEras(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	repo := s.repo("repo")
-	repo.Commit("main", gittest.Regular("a", "1"))
-	stop := follow(t, s.subscriptions, s.catalogue)
-	defer stop()
-	const uri = "repo://repo/refs/heads/main"
-
+	s, repo := followed(t)
 	modern := s.modern("subscriptions/listen",
-		map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
+		map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{followedBranch}}})
 	defer func() { _ = modern.Body.Close() }() // ends the stream
 	modernEvents := events(modern)
-	if ack := <-modernEvents; !strings.Contains(ack, "acknowledged") || !strings.Contains(ack, uri) {
+	if ack := <-modernEvents; !strings.Contains(ack, "acknowledged") || !strings.Contains(ack, followedBranch) {
 		t.Fatalf("first event: %s", ack)
 	}
 
@@ -64,13 +80,10 @@ func TestPushIsNotifiedInBothEras(t *testing.T) {
 	old := s.get(session)
 	defer func() { _ = old.Body.Close() }() // ends the stream
 	oldEvents := events(old)
-	if reply := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
-		"params": map[string]any{"uri": uri}})); !strings.Contains(reply, `"result"`) {
-		t.Fatalf("subscribe: %s", reply)
-	}
+	s.subscribe(session)
 
 	repo.Commit("main", gittest.Regular("a", "2"))
-	want := fmt.Sprintf(`"uri":%q`, uri)
+	want := fmt.Sprintf(`"uri":%q`, followedBranch)
 	for era, stream := range map[string]<-chan string{"modern": modernEvents, "session": oldEvents} {
 		if event := <-stream; !strings.Contains(event, "notifications/resources/updated") ||
 			!strings.Contains(event, want) {
@@ -82,16 +95,9 @@ func TestPushIsNotifiedInBothEras(t *testing.T) {
 // A connection may be lost with events in it, and the client be back before the server knows.
 func TestEventStreamResumesAfterTheLastEvent(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	repo := s.repo("repo")
-	repo.Commit("main", gittest.Regular("a", "1"))
-	stop := follow(t, s.subscriptions, s.catalogue)
-	defer stop()
+	s, repo := followed(t)
 	session := s.initialize()
-	if reply := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
-		"params": map[string]any{"uri": "repo://repo/refs/heads/main"}})); !strings.Contains(reply, `"result"`) {
-		t.Fatalf("subscribe: %s", reply)
-	}
+	s.subscribe(session)
 	stream := s.get(session)
 	ids := eventField(stream, "id")
 	var seen [2]string

@@ -215,15 +215,11 @@ func TestWebSocketConnectionsAreBounded(t *testing.T) {
 
 func TestWebSocketTellsOfPushes(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
-	repo := s.repo("repo")
-	repo.Commit("main", gittest.Regular("a", "1"))
-	stop := follow(t, s.subscriptions, s.catalogue)
-	defer stop()
-	const uri = "repo://repo/refs/heads/main"
+	s, repo := followed(t)
 	session, modern := dial(t, s.url), dial(t, s.url)
 	session.initialize(sessionVersion)
-	if f := session.call(rpc(sessionVersion, 1, "resources/subscribe", map[string]any{"uri": uri})); f.Result == nil {
+	watched := map[string]any{"uri": followedBranch}
+	if f := session.call(rpc(sessionVersion, 1, "resources/subscribe", watched)); f.Result == nil {
 		t.Fatal(f.raw)
 	}
 	if f := session.call(rpc(sessionVersion, 2, "tools/list", nil)); !strings.Contains(f.raw, `"search_repositories"`) {
@@ -231,7 +227,7 @@ func TestWebSocketTellsOfPushes(t *testing.T) {
 	}
 	listen := func(id int) string {
 		return rpc(modernVersion, id, "subscriptions/listen",
-			map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
+			map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{followedBranch}}})
 	}
 	const tag = `"io.modelcontextprotocol/subscriptionId":7`
 	if f := modern.call(listen(7)); !strings.HasSuffix(f.Method, "acknowledged") || !strings.Contains(f.raw, tag) {
@@ -241,10 +237,10 @@ func TestWebSocketTellsOfPushes(t *testing.T) {
 		t.Errorf("an id that is in use: %s", f.raw)
 	}
 	repo.Commit("main", gittest.Regular("a", "2"))
-	if f := session.next(); f.Method != "notifications/resources/updated" || f.Params["uri"] != uri {
+	if f := session.next(); f.Method != "notifications/resources/updated" || f.Params["uri"] != followedBranch {
 		t.Errorf("session: %s", f.raw)
 	}
-	if f := modern.next(); f.Method != "notifications/resources/updated" || f.Params["uri"] != uri ||
+	if f := modern.next(); f.Method != "notifications/resources/updated" || f.Params["uri"] != followedBranch ||
 		!strings.Contains(f.raw, tag) {
 		t.Errorf("modern: %s", f.raw)
 	}
