@@ -8,8 +8,9 @@
 //
 // # Promises
 //
-// Damage is an error that matches [ErrFormat], and never a missing ref: a table has no digest but that of its
-// footer, so names that are not in order, and records and blocks that contradict their lengths, are damage too.
+// A cut table, and one whose records, blocks, names or index contradict each other in length or order, is an
+// error that matches [ErrFormat], and never a shorter list. The format has no checksum but that of the footer:
+// a changed byte in a name or an id is not detected, by git neither.
 // A read takes the memory of one block, 16 MiB at most, and of one name.
 //
 // # Limits
