@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,49 +137,42 @@ func TestGitStaysBelowTheRoot(t *testing.T) {
 	top := t.TempDir()
 	root := filepath.Join(top, "root")
 	outside := gittest.At(t, filepath.Join(top, "outside.git"))
-	secret := outside.Commit("main", gittest.Regular("secret", "secret"))
+	file := gittest.Regular("secret", "secret")
+	secret := outside.Commit("main", file)
 	outside.Git("repack", "-adq")
 	inside := gittest.At(t, filepath.Join(root, "inside.git"))
 	shared := inside.Commit("main", gittest.Regular("shared", "shared"))
 	inside.Git("repack", "-adq")
-	borrow := func(name, from, tip string) *gittest.Repo {
+	borrow := func(name, from, tip string) {
 		m := gittest.At(t, filepath.Join(root, name+".git"))
 		m.WriteFile("objects/info/alternates", []byte(filepath.Join(from, "objects")+"\n"))
 		m.SetRef("refs/heads/main", tip)
-		return m
 	}
 	borrow("fork", inside.Dir, shared)
 	borrow("thief", outside.Dir, secret)
-	chained := borrow("chained", inside.Dir, secret)
+	borrow("chained", inside.Dir, secret)
 	inside.WriteFile("objects/info/alternates", []byte(filepath.Join(outside.Dir, "objects")+"\n"))
-	for name, links := range map[string]map[string]string{
-		"folder": {"objects/pack": filepath.Join(outside.Dir, "objects", "pack")},
-		"files":  {},
-		"graph":  {"objects/info/commit-graph": filepath.Join(outside.Dir, "objects", "info", "commit-graph")},
-	} {
-		m := gittest.At(t, filepath.Join(root, name+".git"))
-		switch name {
-		case "graph": // all objects are here
-			m.CopyPack(outside)
-		case "files":
-			packs, err := filepath.Glob(filepath.Join(outside.Dir, "objects", "pack", "*"))
-			if err != nil || len(packs) < 2 {
-				t.Fatal(err, packs)
-			}
-			for _, pack := range packs {
-				links["objects/pack/"+filepath.Base(pack)] = pack
-			}
+	outside.Git("commit-graph", "write", "--reachable")
+	loose := gittest.At(t, filepath.Join(top, "loose.git"))
+	loose.Commit("main", file)
+	blob := outside.Git("rev-parse", "main:secret")
+	looseFolder := filepath.Join("objects", blob[:2])
+	linked := map[string]string{
+		"folder": "objects/pack", "files": "objects/pack/*", "graph": "objects/info/commit-graph",
+		"loose-folder": looseFolder, "loose-file": filepath.Join(looseFolder, blob[2:]),
+	}
+	for name, pattern := range linked {
+		m, from := gittest.At(t, filepath.Join(root, name+".git")), outside
+		if m.Commit("main", file) != secret {
+			t.Fatalf("%s: the commits differ", name)
 		}
-		for link, target := range links {
-			link = filepath.Join(m.Dir, link)
-			if err := os.Remove(link); err != nil && !os.IsNotExist(err) {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(target, link); err != nil {
-				t.Fatal(err)
-			}
+		if strings.HasPrefix(name, "loose") {
+			from = loose
 		}
-		m.SetRef("refs/heads/main", secret)
+		if name != "graph" { // only the content is outside: the ref and its commit can be read
+			remove(t, filepath.Join(m.Dir, looseFolder, blob[2:]))
+		}
+		linkAll(t, from.Dir, m.Dir, pattern)
 	}
 	url := start(t, root).url + "/git/"
 	g := gitClient{t: t}
@@ -185,7 +181,7 @@ func TestGitStaysBelowTheRoot(t *testing.T) {
 	if got := g.must(fork, "rev-parse", "HEAD"); got != shared {
 		t.Errorf("the fork is at %s", got)
 	}
-	for _, name := range []string{"thief", "folder", "files", "graph", filepath.Base(strings.TrimSuffix(chained.Dir, ".git"))} {
+	for _, name := range append(slices.Collect(maps.Keys(linked)), "thief", "chained") {
 		clone := filepath.Join(t.TempDir(), name)
 		if said, err := g.try(top, "clone", "-q", url+name, clone); err == nil {
 			t.Errorf("%s: what is outside of the root was cloned: %s", name, said)
@@ -194,5 +190,29 @@ func TestGitStaysBelowTheRoot(t *testing.T) {
 		if said, err := g.try(clone+"-empty", "fetch", url+name, secret); err == nil {
 			t.Errorf("%s: what is outside of the root was fetched: %s", name, said)
 		}
+	}
+}
+
+// linkAll puts links into a repository to what fits a pattern in another one.
+func linkAll(t *testing.T, from, to, pattern string) {
+	t.Helper()
+	targets, err := filepath.Glob(filepath.Join(from, pattern))
+	if err != nil || len(targets) == 0 {
+		t.Fatalf("%s: %v, %v", pattern, targets, err)
+	}
+	for _, target := range targets {
+		link := filepath.Join(to, strings.TrimPrefix(target, from))
+		remove(t, link)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(target, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// remove removes what may be at a path.
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
 	}
 }
