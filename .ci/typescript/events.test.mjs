@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,24 +21,35 @@ import { modern, modernOptions, sessionOptions } from "./eras.mjs";
 assert.ok(process.env.REPOMCP, "REPOMCP must be the program to test");
 
 const branch = "repo://hello/refs/heads/main";
-const root = mkdtempSync(join(tmpdir(), "repomcp-events-"));
+const folder = mkdtempSync(join(tmpdir(), "repomcp-events-"));
+const root = join(folder, "root");
+const key = join(folder, "session.key");
 let server, line;
 
 before(async () => {
   cpSync(fileURLToPath(new URL("../../testrepos", import.meta.url)), root, { recursive: true });
-  server = spawn(process.env.REPOMCP, ["serve", "--root", root, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "ignore", "pipe"] });
-  let log = "";
-  server.stderr.on("data", (text) => (log += text));
-  const port = await until(() => log.match(/listening on http:\/\/127\.0\.0\.1:(\d+)/)?.[1], () => log);
-  line = await openLine(port);
+  writeFileSync(key, randomBytes(64), { mode: 0o600 });
+  line = await openLine();
+  await start();
 });
 
 after(async () => {
-  server.kill("SIGTERM");
-  await new Promise((resolve) => server.on("exit", resolve));
+  await stop("SIGTERM");
   line.close();
-  rmSync(root, { recursive: true });
+  rmSync(folder, { recursive: true });
 });
+
+async function start() {
+  server = spawn(process.env.REPOMCP, ["serve", "--root", root, "--listen", "127.0.0.1:0", "--session-key-file", key], { stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  server.stderr.on("data", (text) => (log += text));
+  line.leadTo(await until(() => log.match(/listening on http:\/\/127\.0\.0\.1:(\d+)/)?.[1], () => log));
+}
+
+async function stop(signal) {
+  server.kill(signal);
+  await new Promise((resolve) => server.on("exit", resolve));
+}
 
 // until waits for what takes no time unless it is broken.
 async function until(happens, state) {
@@ -53,9 +65,10 @@ async function until(happens, state) {
 
 // A line to the server. When it is cut the client notices, and the server does not: what it sends is lost. Then the line
 // is down until it is mended.
-function openLine(port) {
+function openLine() {
   const calls = new Set();
   const lost = new Set();
+  let port;
   let down = false;
   const relay = createServer((near) => {
     if (down) {
@@ -80,6 +93,7 @@ function openLine(port) {
       }
     },
     mend: () => (down = false),
+    leadTo: (other) => (port = other),
     close: () => {
       relay.close();
       lost.forEach((far) => far.destroy());
@@ -96,7 +110,8 @@ function push() {
 // The server waits for the end of a push, and a second notification of it would follow the first.
 const settled = () => sleep(1000);
 
-test("a session hears once of a push that came while its line was down", async () => {
+// A session that watches the branch, with what it hears.
+async function watching() {
   const client = new Client({ name: "repomcp-ci", version: "1" }, sessionOptions);
   const heard = [];
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, (n) => heard.push(n.params.uri));
@@ -104,6 +119,11 @@ test("a session hears once of a push that came while its line was down", async (
   const reconnectionOptions = { initialReconnectionDelay: 100, maxReconnectionDelay: 500, reconnectionDelayGrowFactor: 1.5, maxRetries: 50 };
   await client.connect(new StreamableHTTPClientTransport(line.url, { reconnectionOptions }));
   await client.subscribeResource({ uri: branch });
+  return { client, heard };
+}
+
+test("a session hears once of a push that came while its line was down", async () => {
+  const { client, heard } = await watching();
   for (let round = 1; round <= 3; round++) {
     push();
     await until(() => heard.length === 2 * round - 1, () => heard);
@@ -115,6 +135,21 @@ test("a session hears once of a push that came while its line was down", async (
   }
   await settled();
   assert.deepEqual(heard, Array(6).fill(branch));
+  await client.close();
+});
+
+test("a session goes on when its server was killed and another one is there", async () => {
+  const { client, heard } = await watching();
+  for (let round = 1; round <= 2; round++) {
+    push();
+    await until(() => heard.length === 2 * round - 1, () => heard);
+    await stop("SIGKILL");
+    push();
+    await start();
+    await until(() => heard.length === 2 * round, () => heard);
+  }
+  await settled();
+  assert.deepEqual(heard, Array(4).fill(branch));
   await client.close();
 });
 

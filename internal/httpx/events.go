@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -47,14 +46,14 @@ type eventStream struct {
 	begun bool
 }
 
-func (e *eventStream) send(message []byte) error { return e.sendNumbered(0, message) }
+func (e *eventStream) send(message []byte) error { return e.sendWithID("", message) }
 
-// sendNumbered writes a message with the id of its event, which a client that reconnects sends as Last-Event-ID; 0 is
+// sendWithID writes a message with the id of its event, which a client that reconnects sends as Last-Event-ID; "" is
 // none.
-func (e *eventStream) sendNumbered(id int64, message []byte) error {
+func (e *eventStream) sendWithID(id string, message []byte) error {
 	begin := "event: message\ndata: "
-	if id != 0 {
-		begin = fmt.Sprintf("id: %d\n%s", id, begin)
+	if id != "" {
+		begin = "id: " + id + "\n" + begin
 	}
 	return e.write([]byte(begin), bytes.TrimSpace(message), []byte("\n\n"))
 }

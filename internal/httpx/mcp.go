@@ -262,13 +262,13 @@ func (s *Server) openEvents(c echo.Context) error {
 	if !accepts(r, typeEvents) {
 		return refuse(c, http.StatusNotAcceptable, "Send Accept: text/event-stream.")
 	}
-	if _, done, err := s.admit(c, sessionProbe, nil); done {
+	request, done, err := s.admit(c, sessionProbe, nil)
+	if done {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	session, last := r.Header.Get(mcp.HeaderSession), r.Header.Get(mcp.HeaderEventID)
-	events := s.options.MCP.OpenEvents(ctx, session, last, cancel)
+	events := s.options.MCP.OpenEvents(ctx, request, r.Header.Get(mcp.HeaderEventID), cancel)
 	defer events.Close()
 	defer context.AfterFunc(s.draining, cancel)()
 	defer s.endWhenRevoked(c, cancel)()
@@ -277,7 +277,7 @@ func (s *Server) openEvents(c echo.Context) error {
 	if err := stream.write(); err != nil {
 		return err
 	}
-	events.Run(ctx, stream.sendNumbered)
+	events.Run(ctx, stream.sendWithID)
 	return nil
 }
 

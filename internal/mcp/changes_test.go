@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -350,4 +351,36 @@ func TestSessionThatComesBackGetsWhatItMissed(t *testing.T) {
 	repo.Commit("main", gittest.Regular("a", "3"))
 	again, _ := s.events(t, session)
 	(listener{t, "session", again}).until(watchedBranch)
+}
+
+// The id of the last event is all that another server needs to go on with a session, or the same one after a restart.
+func TestSessionGoesOnAtAnotherServer(t *testing.T) {
+	t.Parallel()
+	options := localOptions{key: []byte("a key of more than thirty-two bytes, for tests")}
+	s, repo := newWatched(t, options)
+	repo.Commit("main", gittest.Regular("a", "1"))
+	session := s.initialize(t, sessionVersion, "{}")
+	s.subscribe(t, session, watchedBranch)
+	last := ""
+	for i := range 3 {
+		stop := s.follow(t)
+		opened := s.OpenEvents(t.Context(), &Request{Session: session}, last, nil)
+		messages, leave := stream(t, func(ctx context.Context, send func([]byte) error) {
+			defer opened.Close()
+			opened.Run(ctx, func(id string, message []byte) error {
+				last = id
+				return send(message)
+			})
+		})
+		hears := listener{t, "session", messages}
+		if i > 0 {
+			hears.until(watchedBranch)
+		}
+		repo.Commit("main", gittest.Regular("a", fmt.Sprint("text ", i)))
+		hears.until(watchedBranch)
+		leave()
+		stop()
+		s = &local{root: s.root, sessions: make(map[string]string)}
+		s.serve(t, options)
+	}
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,32 @@ func FuzzListCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if after, ok := parseCursor(mcp.Cursor(text)); ok && text != "" && string(cursorAfter(after)) != text {
 			t.Fatalf("%q is a cursor after %q", text, after)
+		}
+	})
+}
+
+// FuzzEventID: an id that is accepted means the same when it is written again, fits a header, and has what it was made
+// of.
+func FuzzEventID(f *testing.F) {
+	for _, text := range []string{"", "7", "-1", "7.", "7.x", "7.cmVwbzovL3IK", "9223372036854775808", "1 .", "../../x",
+		"7." + strings.Repeat("YQo", 1<<10), "7." + strings.Repeat("YQo", 1<<11)} {
+		f.Add(text, int64(1), "repo://r/refs/heads/main", "a\nb")
+	}
+	f.Add("", int64(-1), strings.Repeat("x", 3<<10), strings.Repeat("y", 3<<10-1))
+	f.Fuzz(func(t *testing.T, text string, number int64, first, second string) {
+		made := eventID{number, []string{first + "x", second + "x"}} // no URI is empty
+		for _, id := range []eventID{parseEventID(text), made} {
+			again := id.String()
+			if len(again) > 5<<10 || strings.Trim(again, "0123456789-.ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz") != "" {
+				t.Fatalf("%.100q is the id of %.100q", again, text)
+			}
+			if read := parseEventID(again); read.number != id.number || read.String() != again {
+				t.Fatalf("%.100q of %.100q is read as %v", again, text, read)
+			}
+		}
+		fits := len(made.watched[0]) < maxWatchedBytes && !strings.Contains(first, "\n")
+		if read := parseEventID(made.String()); fits && read.watched[0] != made.watched[0] {
+			t.Fatalf("%.100q is lost", first)
 		}
 	})
 }

@@ -58,10 +58,10 @@ func (s *local) eventsOf(
 	t *testing.T, principal access.Principal, session string,
 ) (messages <-chan string, stop func()) {
 	t.Helper()
-	opened := s.OpenEvents(access.WithPrincipal(t.Context(), principal), session, "", nil)
+	opened := s.OpenEvents(access.WithPrincipal(t.Context(), principal), &Request{Session: session}, "", nil)
 	return stream(t, func(ctx context.Context, send func([]byte) error) {
 		defer opened.Close()
-		opened.Run(access.WithPrincipal(ctx, principal), func(_ int64, message []byte) error { return send(message) })
+		opened.Run(access.WithPrincipal(ctx, principal), func(_ string, message []byte) error { return send(message) })
 	})
 }
 

@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -108,13 +110,15 @@ type Events struct {
 	outbox  outbox
 }
 
-// OpenEvents begins the event stream of a session. Close must follow. The stream is to end when
+// OpenEvents begins the event stream of the session of a request. Close must follow. The stream is to end when
 // replaced is called, which must not block: a session has one stream, and its client has opened another.
 // lastEvent is the value of [HeaderEventID].
-func (s *Server) OpenEvents(ctx context.Context, session, lastEvent string, replaced func()) *Events {
-	e := &Events{server: s, session: subscriberOf(ctx, session), outbox: newOutbox()}
-	seen, _ := strconv.ParseInt(lastEvent, 10, 64) // an id that is none of ours is like none
-	e.stream = &watch.Stream{Send: e.outbox.put, Replaced: replaced, Seen: seen}
+func (s *Server) OpenEvents(ctx context.Context, r *Request, lastEvent string, replaced func()) *Events {
+	e := &Events{server: s, session: r.subscriber(ctx), outbox: newOutbox()}
+	last := parseEventID(lastEvent)
+	e.stream = &watch.Stream{
+		Send: e.outbox.put, Replaced: replaced, Seen: last.number, Watched: last.watched, Address: r.Address,
+	}
 	s.options.Subscriptions.Connect(ctx, e.session, e.stream)
 	return e
 }
@@ -122,12 +126,51 @@ func (s *Server) OpenEvents(ctx context.Context, session, lastEvent string, repl
 // Close ends the stream. The session's subscriptions stay for a while.
 func (e *Events) Close() { e.server.options.Subscriptions.Disconnect(e.session, e.stream) }
 
-// Run writes notifications with their event ids, and pings without one (0) at intervals, until ctx ends or a
-// write fails.
-func (e *Events) Run(ctx context.Context, write func(id int64, message []byte) error) {
+// Run writes notifications, and pings at intervals, with the ids of their events, until ctx ends or a write fails.
+func (e *Events) Run(ctx context.Context, write func(id string, message []byte) error) {
 	ticker := time.NewTicker(e.server.options.Heartbeat)
 	defer ticker.Stop()
+	id := eventID{number: e.stream.Seen}
 	e.outbox.forward(ctx, func(n notification) error {
-		return n.write(nil, func(message []byte) error { return write(n.number, message) })
+		id.number = max(id.number, n.number)
+		id.watched = e.server.options.Subscriptions.Watched(e.session)
+		return n.write(nil, func(message []byte) error { return write(id.String(), message) })
 	}, ticker.C, &e.server.pings)
+}
+
+// eventID is the id of an event. It has all that another server needs to go on with the stream, or this one after a
+// restart: sessions are kept nowhere.
+type eventID struct {
+	number  int64    // of the last change that the client was notified of; 0: none
+	watched []string // the resources that the session watches
+}
+
+// maxWatchedBytes bounds the resources in an id, which clients send back in a header: proxies take 8 KiB of these. It
+// is enough for some sixty resources; those that do not fit are left out.
+const maxWatchedBytes = 3 << 10
+
+// String writes the number, and the URIs, one to a line, in base64.
+func (id eventID) String() string {
+	var list []byte
+	for _, uri := range id.watched {
+		if len(list)+len(uri) < maxWatchedBytes && !strings.Contains(uri, "\n") {
+			list = append(append(list, uri...), '\n')
+		}
+	}
+	text := strconv.FormatInt(id.number, 10)
+	if len(list) > 0 {
+		text += "." + base64.RawURLEncoding.EncodeToString(list)
+	}
+	return text
+}
+
+// parseEventID reads an id. One that is none of ours is like none.
+func parseEventID(text string) eventID {
+	number, list, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseInt(number, 10, 64)
+	content, failed := base64.RawURLEncoding.DecodeString(list)
+	if err != nil || failed != nil || len(content) > maxWatchedBytes {
+		return eventID{}
+	}
+	return eventID{n, strings.FieldsFunc(string(content), func(r rune) bool { return r == '\n' })}
 }

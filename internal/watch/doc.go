@@ -5,7 +5,8 @@
 // Create [Subscriptions] with [New] and keep [Subscriptions.Run] running. A session may
 // [Subscriptions.Subscribe] with or without a [Stream]: it is notified between
 // [Subscriptions.Connect] and [Subscriptions.Disconnect]. Its next Connect brings missed changes, and
-// those that a lost stream has sent in vain. A subscription that lives only as long as its stream is a
+// those that a lost stream has sent in vain; at another server, or after a restart, it brings along
+// what the session watched. A subscription that lives only as long as its stream is a
 // session of [Subscriptions.Open].
 //
 // # Promises

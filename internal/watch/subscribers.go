@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // Change is a notification to a client.
@@ -29,6 +30,10 @@ type Stream struct {
 	// Seen is the number of the last notification that the client received on an earlier stream; 0
 	// if that is unknown.
 	Seen int64
+	// Watched are the resources that the session watched on an earlier stream, and Address is that of
+	// its client, as in [Subscriptions.Subscribe]: the stream may have been another server's.
+	Watched []string
+	Address string
 }
 
 // client is a session, or a single stream that cannot be resumed. All but its key is guarded by
@@ -40,6 +45,7 @@ type client struct {
 	principal access.Principal
 	listed    repos.View
 	stream    *Stream // nil while none is connected
+	connected bool    // it has had a stream
 	number    int64   // of the last change
 	begun     int64   // the last number that was sent before the stream, or the last stream, connected
 	// list stands for the list of repositories; nil if the client wants no notifications about it.
@@ -93,14 +99,22 @@ func (s *Subscriptions) ofSession(ctx context.Context, session string) *client {
 
 // Connect starts notifications of a session, including missed ones. A stream that was connected
 // before ends: the client may have lost it without the server noticing. What that stream has sent is
-// sent again, once, from [Stream.Seen] on. A session belongs to one principal: the caller includes the
-// principal's id in the session's name.
+// sent again, once, from [Stream.Seen] on. The first stream of a session brings its resources along
+// ([Stream.Watched]), each with a notification: what changed since the last stream of another server is
+// not known. A session belongs to one principal: the caller includes the principal's id in the session's name.
 func (s *Subscriptions) Connect(ctx context.Context, session string, stream *Stream) {
+	if s.connect(ctx, session, stream) {
+		s.restore(ctx, session, stream)
+	}
+}
+
+// connect reports whether the stream is the session's first one here.
+func (s *Subscriptions) connect(ctx context.Context, session string, stream *Stream) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.ofSession(ctx, session)
 	if c.stream == stream {
-		return
+		return false
 	}
 	if c.stream != nil && c.stream.Replaced != nil {
 		c.stream.Replaced()
@@ -110,7 +124,36 @@ func (s *Subscriptions) Connect(ctx context.Context, session string, stream *Str
 		begun = c.pending[0].number - 1
 	}
 	s.repeat(c, stream.Seen)
-	c.stream, c.begun, c.gone = stream, begun, time.Time{}
+	first = !c.connected
+	c.stream, c.begun, c.gone, c.connected = stream, begun, time.Time{}, true
+	return first
+}
+
+// restore watches the resources again that a session watched on another server's stream. Those beyond a bound, and
+// what is none of a repository, are left out.
+func (s *Subscriptions) restore(ctx context.Context, session string, stream *Stream) {
+	refused := s.add(ctx, func() *client { return s.ofSession(ctx, session) }, stream.Address, stream.Watched)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.ofSession(ctx, session)
+	for _, uri := range stream.Watched {
+		if sub := c.subscriptions[uri]; sub != nil {
+			s.updated(sub)
+		} else {
+			s.logger.Debug("a subscription was not restored", "uri", resources.ClipLong(uri), "error", refused[uri])
+		}
+	}
+	s.release(c)
+}
+
+// Watched returns the resources that a session watches, in order.
+func (s *Subscriptions) Watched(session string) (uris []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.clients[session]; c != nil {
+		uris = slices.Sorted(maps.Keys(c.subscriptions))
+	}
+	return uris
 }
 
 // repeat queues the changes again that an earlier stream may not have brought to its client. The caller holds
@@ -180,8 +223,8 @@ func (s *Subscriptions) forgetClient(c *client) (unwatched []string) {
 }
 
 // evict makes room for another subscription: it forgets the session that has been without a stream
-// for longest, and returns the repositories for unwatch. The client of such a session subscribes
-// again when it comes back, as after the grace period. The caller holds s.mu.
+// for longest, and returns the repositories for unwatch. When its client comes back it is restored, as after
+// the grace period. The caller holds s.mu.
 func (s *Subscriptions) evict(except *client) (unwatched []string) {
 	var oldest *client
 	for _, c := range s.clients {

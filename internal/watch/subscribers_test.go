@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -187,6 +188,55 @@ func TestNextStreamBringsWhatTheLastOneMayHaveLost(t *testing.T) {
 		connect(0, nil)
 	}
 	expect(connect(first, nil), "one with an old number", branchURI, other)
+}
+
+// The first stream of a session brings along what the session watched on another server's, and a later one does not:
+// this server knows better.
+func TestFirstStreamBringsWhatWasWatchedElsewhere(t *testing.T) {
+	s, repo := listening(t)
+	const other, absent = "repo://repo/refs/heads/other", "repo://none/refs/heads/main"
+	connect := func(session string, watched ...string) ear {
+		t.Helper()
+		e := make(ear, 100)
+		s.Connect(t.Context(), session, &Stream{Send: e.send, Seen: 7, Watched: watched, Address: "192.0.2.1"})
+		return e
+	}
+	hears := connect("one", branchURI, absent, "https://example.com", "repo://")
+	if first, second := hears.await(t), hears.await(t); first.URI != branchURI || second.URI != absent ||
+		first.Number <= 7 || second.Number <= first.Number {
+		t.Fatalf("what may have changed meanwhile: %+v, %+v", first, second)
+	}
+	repo.Commit("main", gittest.Regular("a", "1"))
+	if got := hears.next(t); got != branchURI {
+		t.Fatal(got)
+	}
+	if watched := s.Watched("one"); !slices.Equal(watched, []string{absent, branchURI}) {
+		t.Errorf("watched: %q", watched)
+	}
+	s.mu.Lock()
+	counted := s.byAddress["192.0.2.1"]
+	s.mu.Unlock()
+	if counted != 2 {
+		t.Errorf("%d subscriptions count for the address", counted)
+	}
+	s.Unsubscribe("one", branchURI)
+	connect("one", branchURI, other)
+	if watched := s.Watched("one"); !slices.Equal(watched, []string{absent}) {
+		t.Errorf("watched after the second stream: %q", watched)
+	}
+
+	most := make([]string, 0, 2*defaultSessionSubscriptions)
+	for i := range cap(most) {
+		most = append(most, fmt.Sprintf("repo://none/contents/%d", i))
+	}
+	connect("two", most...)
+	if n := len(s.Watched("two")); n != defaultSessionSubscriptions {
+		t.Errorf("%d of %d resources are watched again", n, len(most))
+	}
+	connect("three", "", "https://example.com")
+	if watched := s.Watched("three"); len(watched) != 0 {
+		t.Errorf("watched: %q", watched)
+	}
 }
 
 func TestSessionsAreForgottenAfterTheirGrace(t *testing.T) {
