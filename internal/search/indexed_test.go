@@ -332,15 +332,7 @@ func TestIndexKeepsToItsBounds(t *testing.T) {
 	most := 0
 	x := b.openIndex(index.Options{Dir: dir, DirBytes: bound})
 	for range 40 {
-		var files []gittest.File
-		for i := range 40 {
-			var text strings.Builder
-			for range 40 {
-				fmt.Fprintf(&text, "w%x needle\n", r.Uint64())
-			}
-			files = append(files, gittest.Regular(fmt.Sprint(i), text.String()))
-		}
-		commit := repo.Commit("main", files...)
+		commit := repo.Commit("main", randomTexts(r, 40)...)
 		update(t, x)
 		stats := x.Stats()
 		most = max(most, stats.Segments)
@@ -362,6 +354,59 @@ func TestIndexKeepsToItsBounds(t *testing.T) {
 	}
 	if most < 3 || most > 12 {
 		t.Errorf("there were up to %d segments", most)
+	}
+}
+
+// randomTexts are files whose words are in no others.
+func randomTexts(r *rand.Rand, n int) (files []gittest.File) {
+	for i := range n {
+		var text strings.Builder
+		for range 40 {
+			fmt.Fprintf(&text, "w%x needle\n", r.Uint64())
+		}
+		files = append(files, gittest.Regular(fmt.Sprint(i), text.String()))
+	}
+	return files
+}
+
+// A push of a branch takes no more room in a full index than its own: the other branches of its repository, which had
+// none, still have none.
+func TestPushTakesItsOwnRoomInAFullIndex(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(37, 38))
+	root, dir := t.TempDir(), t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	for branch := range 40 {
+		repo.Commit(fmt.Sprint("branch", branch), randomTexts(r, 40)...)
+	}
+	b := newBench(t, root, search.Options{})
+	x := b.openIndex(index.Options{Dir: dir, DirBytes: 1 << 20})
+	segments := func() (names []string) {
+		t.Helper()
+		update(t, x)
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	before := segments()
+	stats := x.Stats()
+	if stats.Documents == 0 || stats.Documents > 40*30 {
+		t.Fatalf("not a part of the branches is in the index: %+v", stats)
+	}
+	repo.Commit("branch7", randomTexts(r, 40)...)
+	after := segments()
+	for _, name := range before { // there is room enough for one more
+		if !slices.Contains(after, name) {
+			t.Errorf("segment %s was replaced", name)
+		}
+	}
+	if got := x.Stats().Documents - stats.Documents; got != 40 || len(after) != len(before)+1 {
+		t.Errorf("%d files were added, in %d segments", got, len(after)-len(before))
 	}
 }
 

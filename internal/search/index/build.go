@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/workers"
@@ -41,8 +42,9 @@ type builder struct {
 	ctx   context.Context
 	queue *workers.Queue
 	draft *draft
-	// evicts lets older segments make room: what is indexed was pushed.
+	// evicts lets older segments make room, those that were not made by this builder: what is indexed was pushed.
 	evicts bool
+	made   map[string]bool // names of segments
 	// analyzers are those that no task uses. They are too large to stay with the workers.
 	analyzers chan *analyzer
 	crowded   time.Time // when the workers were last seen with tasks of others
@@ -51,7 +53,7 @@ type builder struct {
 func (x *Index) newBuilder(ctx context.Context) *builder {
 	return &builder{
 		Index: x, ctx: ctx, queue: x.options.Scheduler.QueueOf(clientName), draft: newDraft(),
-		analyzers: make(chan *analyzer, x.options.Scheduler.Workers()),
+		analyzers: make(chan *analyzer, x.options.Scheduler.Workers()), made: make(map[string]bool),
 	}
 }
 
@@ -272,7 +274,8 @@ func (b *builder) flush() error {
 	}
 	d := b.draft
 	b.draft = newDraft()
-	if !b.makeRoom(d.cost/2, b.evicts) { // what is written takes less
+	if !b.makeRoom(d.cost/2, b.mayEvict) { // what is written takes less
+		b.evicts = false // this repository has all the room that there is
 		return nil
 	}
 	s, err := b.add(nil, func(to io.Writer) (string, error) { return d.writeTo(to, b.version) })
@@ -280,9 +283,12 @@ func (b *builder) flush() error {
 		b.replace(true, nil) // forgets that the files were seen
 		return err
 	}
+	b.made[s.name] = true
 	b.share(s)
 	return b.mergeSmall()
 }
+
+func (b *builder) mayEvict(s *segment) bool { return b.evicts && !b.made[s.name] }
 
 const (
 	// tier is how many segments of about one size are merged.
@@ -308,6 +314,7 @@ func (b *builder) mergeSmall() error {
 		if err != nil {
 			return err
 		}
+		b.made[s.name] = slices.ContainsFunc(list, func(s *segment) bool { return b.made[s.name] })
 		b.share(s, list...)
 	}
 }

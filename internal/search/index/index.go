@@ -219,8 +219,9 @@ func (x *Index) remove(s *segment) {
 	x.discard([]*segment{s})
 }
 
-// makeRoom reports whether there is room for a new segment. With evicts it removes the oldest ones until there is.
-func (x *Index) makeRoom(bytes int64, evicts bool) bool {
+// makeRoom reports whether there is room for a new segment. It removes the oldest ones until there is, if they may be
+// evicted.
+func (x *Index) makeRoom(bytes int64, mayEvict func(*segment) bool) bool {
 	for {
 		segments := x.now().segments
 		used := bytes
@@ -238,7 +239,7 @@ func (x *Index) makeRoom(bytes int64, evicts bool) bool {
 			x.options.Logger.Warn("the search index is full, so that searches have to read some files; raise " +
 				"--index-memory, or --index-bytes with --index-dir")
 		}
-		if len(segments) == 0 || !evicts {
+		if len(segments) == 0 || !mayEvict(segments[0]) {
 			return false
 		}
 		x.remove(segments[0])

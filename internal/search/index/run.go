@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -44,9 +46,13 @@ func (x *Index) Run(ctx context.Context) {
 
 // progress is what was indexed of repositories.
 type progress struct {
-	lost   int                  // of Index, when this began
-	stamps map[string]refsStamp // by repository
+	lost   int                          // of Index, when this began
+	stamps map[string]refsStamp         // by repository
+	trees  *lru.Cache[git.ID, struct{}] // trees that were looked at
 }
+
+// maxTrees bounds the trees that are known to have been looked at, 150 bytes each.
+const maxTrees = 1 << 16
 
 // refsStamp is that of the refs of a repository.
 type refsStamp [len(repos.RefStamp{}.Sum)]byte
@@ -63,7 +69,7 @@ func (x *Index) Update(ctx context.Context) (changed int, err error) {
 	lost := x.lost
 	x.mu.Unlock()
 	if lost != x.progress.lost || x.progress.stamps == nil {
-		x.progress = progress{lost, make(map[string]refsStamp)}
+		x.progress = progress{lost, make(map[string]refsStamp), lru.New[git.ID, struct{}](maxTrees)}
 	}
 	pending := x.changed()
 	for _, trees := range []treesOf{x.headTree, x.refTrees} {
@@ -130,7 +136,24 @@ func (b *builder) indexTrees(name string, of treesOf) (err error) {
 		return b.ctx.Err()
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	return b.index(snapshot, of(name, snapshot))
+	trees := of(name, snapshot)
+	if b.isFull() {
+		trees = slices.DeleteFunc(trees, b.progress.isKnown)
+	}
+	if err := b.index(snapshot, trees); err != nil {
+		return err
+	}
+	for _, tree := range trees {
+		b.progress.trees.Put(tree, struct{}{}, 1)
+	}
+	return nil
+}
+
+// isKnown reports whether a tree was looked at before. In a full index it then has the room that it may have: otherwise
+// a push of one branch would have all other branches and tags of its repository take the room of other repositories.
+func (p progress) isKnown(tree git.ID) bool {
+	_, known := p.trees.Get(tree)
+	return known
 }
 
 // headTree returns the tree of HEAD, and remembers what HEAD leads to.
