@@ -408,6 +408,22 @@ func TestPushTakesItsOwnRoomInAFullIndex(t *testing.T) {
 	if got := x.Stats().Documents - stats.Documents; got != 40 || len(after) != len(before)+1 {
 		t.Errorf("%d files were added, in %d segments", got, len(after)-len(before))
 	}
+
+	late := gittest.At(t, filepath.Join(root, "late.git"))
+	late.Commit("other", randomTexts(r, 40)...)
+	late.Commit("main", randomTexts(r, 5)...)
+	gittest.Await(t, "the catalogue notices the repository", func() bool {
+		_, err := b.catalogue.Get("late")
+		return err == nil
+	})
+	if came := segments(); !slices.Equal(came, after) {
+		t.Errorf("a repository that came late was indexed: %d segments, then %d", len(after), len(came))
+	}
+	stats = x.Stats()
+	late.Commit("main", randomTexts(r, 5)...)
+	if update(t, x); x.Stats().Documents != stats.Documents+5 {
+		t.Errorf("a push to it: %+v, then %+v", stats, x.Stats())
+	}
 }
 
 // An index in memory, with what searches learn of folders, keeps to its bound.

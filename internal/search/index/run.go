@@ -87,8 +87,7 @@ func (x *Index) Update(ctx context.Context) (changed int, err error) {
 	return len(pending), b.indexWanted()
 }
 
-// changed returns the stamps of the repositories whose refs may have changed. New ones are passed over if the index is
-// full.
+// changed returns the stamps of the repositories whose refs may have changed.
 func (x *Index) changed() map[string]refsStamp {
 	names := x.options.Repositories.Names()
 	pending, present := make(map[string]refsStamp), make(map[string]refsStamp, len(names))
@@ -102,7 +101,7 @@ func (x *Index) changed() map[string]refsStamp {
 		if known {
 			present[name] = old
 		}
-		if known && old != stamp || !known && !x.isFull() {
+		if old != stamp {
 			pending[name] = stamp
 		}
 	}
@@ -151,6 +150,7 @@ func (b *builder) indexTrees(name string, of treesOf) (err error) {
 
 // isKnown reports whether a tree was looked at before. In a full index it then has the room that it may have: otherwise
 // a push of one branch would have all other branches and tags of its repository take the room of other repositories.
+// A repository that comes when the index is full has room for what is pushed later.
 func (p progress) isKnown(tree git.ID) bool {
 	_, known := p.trees.Get(tree)
 	return known
