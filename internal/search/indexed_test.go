@@ -321,40 +321,67 @@ func TestServersShareSegments(t *testing.T) {
 	}
 }
 
-// Segments are merged, and make room for others within the bound, of memory and of a folder.
+// Segments are merged, and make room for others within the bounds of bytes and of documents.
 func TestIndexKeepsToItsBounds(t *testing.T) {
 	gittest.Long(t)
 	r := rand.New(rand.NewPCG(33, 34))
-	root, dir := t.TempDir(), t.TempDir()
+	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	b := newBench(t, root, search.Options{})
-	const bound = 1 << 20
-	most := 0
-	x := b.openIndex(index.Options{Dir: dir, DirBytes: bound})
+	const bound, documents = 1 << 20, 600
+	type kept struct {
+		*index.Index
+		options index.Options
+		most    int // segments
+	}
+	indexes := []*kept{{options: index.Options{Dir: t.TempDir(), DirBytes: bound}},
+		{options: index.Options{Dir: t.TempDir(), Memory: 4 * 90 * documents}}}
+	for _, x := range indexes {
+		x.Index = b.openIndex(x.options)
+	}
 	for range 40 {
 		commit := repo.Commit("main", randomTexts(r, 40)...)
-		update(t, x)
-		stats := x.Stats()
-		most = max(most, stats.Segments)
-		entries, err := os.ReadDir(dir)
-		size := int64(0)
-		for _, e := range entries {
-			info, err := e.Info()
-			if err != nil {
-				t.Fatal(err)
+		for i, x := range indexes {
+			update(t, x.Index)
+			stats := x.Stats()
+			x.most = max(x.most, stats.Segments)
+			if size, files := sizeOf(t, x.options.Dir); size != stats.Bytes || files != stats.Segments ||
+				stats.Documents == 0 || i == 0 && size > bound || i == 1 && stats.Documents > documents {
+				t.Fatalf("%d: %+v, %d bytes in %d files", i, stats, size, files)
 			}
-			size += info.Size()
+			q := words("needle")
+			q.Repositories.Any = []string{"repo"}
+			b.agreeOn(b.with(x.Index), search.Request{Query: q, Ref: commit, Limits: unlimited})
 		}
-		if err != nil || stats.Bytes > bound || size != stats.Bytes || len(entries) != stats.Segments {
-			t.Fatalf("%+v, %d bytes in %d files; %v", stats, size, len(entries), err)
+	}
+	for i, x := range indexes {
+		if x.most < 3 || x.most > 12 {
+			t.Errorf("%d: there were up to %d segments", i, x.most)
 		}
-		q := words("needle")
-		q.Repositories.Any = []string{"repo"}
-		b.agreeOn(b.with(x), search.Request{Query: q, Ref: commit, Limits: unlimited})
 	}
-	if most < 3 || most > 12 {
-		t.Errorf("there were up to %d segments", most)
+	before := indexes[0].Stats()
+	most := before.Documents - 1
+	again := b.openIndex(index.Options{Dir: indexes[0].options.Dir, Memory: int64(4 * 90 * most)})
+	if got := again.Stats(); got.Documents == 0 || got.Documents > most {
+		t.Errorf("%+v, and in a server with less memory %+v", before, got)
 	}
+}
+
+// sizeOf returns the size and number of the files in a folder.
+func sizeOf(t *testing.T, dir string) (bytes int64, files int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	return bytes, len(entries)
 }
 
 // randomTexts are files whose words are in no others.

@@ -251,7 +251,7 @@ func (p *pass) include(a *analysis) error {
 	}
 	p.draft.add(a)
 	p.now().numbering.add([]document{a.document})
-	if p.draft.cost < min(draftBytes, p.bound/4) {
+	if p.draft.cost < min(draftBytes, p.bound/4) && len(p.draft.documents) < p.room/4 {
 		return nil
 	}
 	return p.flush()
@@ -274,7 +274,7 @@ func (b *builder) flush() error {
 	}
 	d := b.draft
 	b.draft = newDraft()
-	if !b.makeRoom(d.cost/2, b.mayEvict) { // what is written takes less
+	if !b.makeRoom(d.cost/2, len(d.documents), b.mayEvict) { // what is written takes less
 		b.evicts = false // this repository has all the room that there is
 		return nil
 	}

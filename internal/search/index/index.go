@@ -52,7 +52,8 @@ type Index struct {
 	version string
 	storage storage
 	bound   int64 // of the segments' bytes
-	most    int   // documents
+	room    int   // of the segments, for documents
+	most    int   // documents, with those that have left the segments
 	wake    chan struct{}
 
 	heads    *lru.Cache[string, knownHead] // by repository
@@ -81,6 +82,7 @@ func New(o Options) (*Index, error) {
 	}
 	x := &Index{
 		options: o, storage: memory{}, bound: o.Memory / 2, most: int(o.Memory / 4 / documentCost),
+		room:    int(o.Memory / 4 / documentCost * 3 / 4),
 		version: fmt.Sprintf("%d %d %s %d", formatVersion, rank.FormsVersion, definitions.Version(), o.FileBytes),
 		wake:    make(chan struct{}, 1), asked: lru.New[git.ID, struct{}](maxAsked),
 		heads: lru.New[string, knownHead](maxHeads),
@@ -221,14 +223,15 @@ func (x *Index) remove(s *segment) {
 
 // makeRoom reports whether there is room for a new segment. It removes the oldest ones until there is, if they may be
 // evicted.
-func (x *Index) makeRoom(bytes int64, mayEvict func(*segment) bool) bool {
+func (x *Index) makeRoom(bytes int64, documents int, mayEvict func(*segment) bool) bool {
 	for {
 		segments := x.now().segments
-		used := bytes
+		used, numbers := bytes, documents
 		for _, s := range segments {
 			used += s.size
+			numbers += len(s.numbers)
 		}
-		if used <= x.bound {
+		if used <= x.bound && numbers <= x.room {
 			return true
 		}
 		x.mu.Lock()

@@ -124,7 +124,8 @@ func (x *Index) receive(ctx context.Context) {
 		if x.has(name) {
 			continue
 		}
-		if err = x.take(ctx, name); err != nil || x.Stats().Bytes > x.bound/2 {
+		err = x.take(ctx, name)
+		if stats := x.Stats(); err != nil || stats.Bytes > x.bound/2 || stats.Documents > x.room/2 {
 			break
 		}
 	}

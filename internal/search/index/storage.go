@@ -133,7 +133,7 @@ func (f *folder) list() ([]string, error) {
 	return names, nil
 }
 
-// load opens the segments of a folder.
+// load opens the segments of a folder. The oldest ones, whose documents have no room, are removed.
 func (x *Index) load(f *folder) {
 	names, err := f.list()
 	if err != nil {
@@ -152,6 +152,17 @@ func (x *Index) load(f *folder) {
 			_ = o.close()
 		default:
 			all = append(all, o)
+		}
+	}
+	documents := 0
+	for i, o := range slices.Backward(all) {
+		if documents += len(o.documents); documents > x.room {
+			for _, old := range all[:i+1] {
+				_ = old.close() // it was only read
+				f.remove(old.name)
+			}
+			all = all[i+1:]
+			break
 		}
 	}
 	x.replace(false, nil, all...)
