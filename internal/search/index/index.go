@@ -73,8 +73,8 @@ type Index struct {
 }
 
 // New returns an index, with the segments in its folder. A quarter of the memory is for the numbers of documents, half
-// for the segments if they are in memory, a sixteenth for the candidates of late queries, and the rest for what is
-// below folders. Close it.
+// for the segments if they are in memory, a sixteenth for the candidates of late queries, half of that for the trees
+// that were looked at, and the rest for what is below folders. Close it.
 func New(o Options) (*Index, error) {
 	o.Memory, o.DirBytes = cmp.Or(o.Memory, DefaultMemory), cmp.Or(o.DirBytes, DefaultDirBytes)
 	if o.Logger == nil {
@@ -100,15 +100,15 @@ func New(o Options) (*Index, error) {
 	return x, nil
 }
 
-// viewShare is the part of the memory for views.
-const viewShare = 16
+// viewShare is the part of the memory for views, and treeShare that for trees that were looked at.
+const viewShare, treeShare = 16, 32
 
 func (x *Index) newNumbering() *numbering {
 	bytes := x.options.Memory / 4
 	if x.options.Dir != "" {
 		bytes *= 3
 	}
-	return newNumbering(bytes - x.options.Memory/viewShare)
+	return newNumbering(bytes - x.options.Memory/viewShare - x.options.Memory/treeShare)
 }
 
 func (x *Index) newViews() *lru.Cache[string, View] {

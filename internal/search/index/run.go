@@ -51,8 +51,8 @@ type progress struct {
 	trees  *lru.Cache[git.ID, struct{}] // trees that were looked at
 }
 
-// maxTrees bounds the trees that are known to have been looked at, 150 bytes each.
-const maxTrees = 1 << 16
+// treeCost is the memory of a tree that is known to have been looked at.
+const treeCost = 150
 
 // refsStamp is that of the refs of a repository.
 type refsStamp [len(repos.RefStamp{}.Sum)]byte
@@ -69,7 +69,8 @@ func (x *Index) Update(ctx context.Context) (changed int, err error) {
 	lost := x.lost
 	x.mu.Unlock()
 	if lost != x.progress.lost || x.progress.stamps == nil {
-		x.progress = progress{lost, make(map[string]refsStamp), lru.New[git.ID, struct{}](maxTrees)}
+		trees := lru.New[git.ID, struct{}](x.options.Memory / treeShare)
+		x.progress = progress{lost, make(map[string]refsStamp), trees}
 	}
 	pending := x.changed()
 	for _, trees := range []treesOf{x.headTree, x.refTrees} {
@@ -143,7 +144,7 @@ func (b *builder) indexTrees(name string, of treesOf) (err error) {
 		return err
 	}
 	for _, tree := range trees {
-		b.progress.trees.Put(tree, struct{}{}, 1)
+		b.progress.trees.Put(tree, struct{}{}, treeCost)
 	}
 	return nil
 }
