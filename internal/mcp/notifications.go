@@ -117,7 +117,8 @@ func (s *Server) OpenEvents(ctx context.Context, r *Request, lastEvent string, r
 	e := &Events{server: s, session: r.subscriber(ctx), outbox: newOutbox()}
 	last := parseEventID(lastEvent)
 	e.stream = &watch.Stream{
-		Send: e.outbox.put, Replaced: replaced, Seen: last.number, Watched: last.watched, Address: r.Address,
+		Send: e.outbox.put, Replaced: replaced, Seen: last.number,
+		Resumes: lastEvent != "", Watched: last.watched, Address: r.Address,
 	}
 	s.options.Subscriptions.Connect(ctx, e.session, e.stream)
 	return e

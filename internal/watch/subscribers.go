@@ -30,8 +30,10 @@ type Stream struct {
 	// Seen is the number of the last notification that the client received on an earlier stream; 0
 	// if that is unknown.
 	Seen int64
-	// Watched are the resources that the session watched on an earlier stream, and Address is that of
-	// its client, as in [Subscriptions.Subscribe]: the stream may have been another server's.
+	// Resumes reports whether the client had an earlier stream, which may have been another server's.
+	// Watched are the resources that the session watched then, and Address is that of the client, as in
+	// [Subscriptions.Subscribe].
+	Resumes bool
 	Watched []string
 	Address string
 }
@@ -99,11 +101,11 @@ func (s *Subscriptions) ofSession(ctx context.Context, session string) *client {
 
 // Connect starts notifications of a session, including missed ones. A stream that was connected
 // before ends: the client may have lost it without the server noticing. What that stream has sent is
-// sent again, once, from [Stream.Seen] on. The first stream of a session brings its resources along
-// ([Stream.Watched]), each with a notification: what changed since the last stream of another server is
-// not known. A session belongs to one principal: the caller includes the principal's id in the session's name.
+// sent again, once, from [Stream.Seen] on. The first stream here that resumes another server's brings its
+// resources along, and reports each, and the list: what changed meanwhile is not known. A session belongs
+// to one principal: the caller includes the principal's id in the session's name.
 func (s *Subscriptions) Connect(ctx context.Context, session string, stream *Stream) {
-	if s.connect(ctx, session, stream) {
+	if s.connect(ctx, session, stream) && stream.Resumes {
 		s.restore(ctx, session, stream)
 	}
 }
@@ -130,7 +132,7 @@ func (s *Subscriptions) connect(ctx context.Context, session string, stream *Str
 }
 
 // restore watches the resources again that a session watched on another server's stream. Those beyond a bound, and
-// what is none of a repository, are left out.
+// URIs that cannot be watched, are left out.
 func (s *Subscriptions) restore(ctx context.Context, session string, stream *Stream) {
 	refused := s.add(ctx, func() *client { return s.ofSession(ctx, session) }, stream.Address, stream.Watched)
 	s.mu.Lock()
@@ -143,6 +145,7 @@ func (s *Subscriptions) restore(ctx context.Context, session string, stream *Str
 			s.logger.Debug("a subscription was not restored", "uri", resources.ClipLong(uri), "error", refused[uri])
 		}
 	}
+	s.announce(c)
 	s.release(c)
 }
 

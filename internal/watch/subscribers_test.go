@@ -198,13 +198,19 @@ func TestFirstStreamBringsWhatWasWatchedElsewhere(t *testing.T) {
 	connect := func(session string, watched ...string) ear {
 		t.Helper()
 		e := make(ear, 100)
-		s.Connect(t.Context(), session, &Stream{Send: e.send, Seen: 7, Watched: watched, Address: "192.0.2.1"})
+		s.Connect(t.Context(), session, &Stream{
+			Send: e.send, Seen: 7, Resumes: true, Watched: watched, Address: "192.0.2.1",
+		})
 		return e
 	}
 	hears := connect("one", branchURI, absent, "https://example.com", "repo://")
-	if first, second := hears.await(t), hears.await(t); first.URI != branchURI || second.URI != absent ||
-		first.Number <= 7 || second.Number <= first.Number {
-		t.Fatalf("what may have changed meanwhile: %+v, %+v", first, second)
+	last := int64(7)
+	for _, uri := range []string{branchURI, absent, ""} { // what may have changed meanwhile, and the list
+		got := hears.await(t)
+		if got.URI != uri || got.Number <= last {
+			t.Fatalf("%+v after %d, want %q", got, last, uri)
+		}
+		last = got.Number
 	}
 	repo.Commit("main", gittest.Regular("a", "1"))
 	if got := hears.next(t); got != branchURI {
