@@ -75,7 +75,10 @@ func (x *Index) Update(ctx context.Context) (changed int, err error) {
 	pending := x.changed()
 	for _, trees := range []treesOf{x.headTree, x.refTrees} {
 		for name := range pending {
-			_, b.evicts = x.progress.stamps[name]
+			_, pushed := x.progress.stamps[name]
+			if err := b.setEvicts(pushed); err != nil {
+				return len(pending), err
+			}
 			if err := b.indexTrees(name, trees); err != nil {
 				return len(pending), err
 			}
@@ -86,6 +89,16 @@ func (x *Index) Update(ctx context.Context) (changed int, err error) {
 	}
 	maps.Copy(x.progress.stamps, pending)
 	return len(pending), b.indexWanted()
+}
+
+// setEvicts decides whether what comes next makes room for itself. The files of before are written with the room that
+// they may have.
+func (b *builder) setEvicts(evicts bool) (err error) {
+	if evicts != b.evicts {
+		err = b.flush()
+	}
+	b.evicts = evicts
+	return err
 }
 
 // changed returns the stamps of the repositories whose refs may have changed.
