@@ -29,6 +29,8 @@
 //	weightName        3      a definition of the very word is what most questions want; counts once
 //	weightInName      2      names are chosen to tell what the code does
 //	weightPath        3      so are the names of files and folders; counts once
+//	weightStem        2      a file that is called by the word and nothing else is about it: up to two fifths more
+//	                         than the most that occurrences can count, however many these are
 //	saturation        4      BM25's k1. 1.2 suits queries of two or three words; a question has ten and
 //	                         more, and a file that says one of them once is hardly about it
 //	lengthShare       0.75   BM25's b, its usual value
@@ -42,9 +44,11 @@
 //	generated         0.3    hardly read; what it was made from says the same
 //	vendored          0.3    foreign code, which was copied
 //
+// Files whose names are words of the query, as "eval.c" or "src/eval.c", come first: who writes a name means the file.
 // Code and tests that have all words come before other files, whatever their scores are, and among these the ones that
 // define the only word of the query or what its pattern matches. Documentation, data and generated code do not: the
-// longest of them have all words of most queries.
+// longest of them have all words of most queries. A folder of examples, generated or foreign code is taken for code if
+// its name is in the query.
 package rank
 
 const (
@@ -54,6 +58,7 @@ const (
 	weightName     = 3
 	weightInName   = 2
 	weightPath     = 3
+	weightStem     = 2
 	saturation     = 4
 	lengthShare    = 0.75
 	typicalBytes   = 8 << 10

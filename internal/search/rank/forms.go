@@ -13,8 +13,8 @@ import (
 // stems to find.
 const maxForms = 1 << 15
 
-// FormsVersion changes with what [Indexer] counts.
-const FormsVersion = 1
+// FormsVersion changes with what [Indexer] counts, and with what [IsGenerated] reports.
+const FormsVersion = 2
 
 // Indexer counts the words of texts before a query is known. One goroutine uses it at a time.
 type Indexer struct {

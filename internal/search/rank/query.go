@@ -19,7 +19,8 @@ type Query struct {
 	exact bool
 	// beginnings are those of the spellings of terms. Most parts of identifiers begin otherwise.
 	beginnings *beginnings
-	pattern    int // the term for the lines of a pattern, or -1
+	fileNames  []string // words that are written as names of files
+	pattern    int      // the term for the lines of a pattern, or -1
 }
 
 // Options of a [Query].
@@ -69,6 +70,7 @@ func (q *Query) add(words [][]string, all bool) bool {
 		var options word
 		for _, text := range alternatives {
 			var needed option
+			q.addFileName(text)
 			for _, parts := range identifiers(text) {
 				if all || len(parts) > 1 || !stopWords[strings.ToLower(parts[0])] {
 					needed = append(needed, q.identifier(parts))

@@ -29,6 +29,7 @@ func (s *Statistics) rarity(term int) float64 {
 
 // Score tells where a file comes among others.
 type Score struct {
+	Named   bool // the query has the name of the file
 	HasAll  bool // code that has all words
 	Defines bool // code that defines the only word, or what the pattern matches
 	Value   float64
@@ -36,7 +37,8 @@ type Score struct {
 
 // Compare orders the better score first.
 func (s Score) Compare(t Score) int {
-	return cmp.Or(compareBools(s.HasAll, t.HasAll), compareBools(s.Defines, t.Defines), cmp.Compare(t.Value, s.Value))
+	return cmp.Or(compareBools(s.Named, t.Named), compareBools(s.HasAll, t.HasAll), compareBools(s.Defines, t.Defines),
+		cmp.Compare(t.Value, s.Value))
 }
 
 // compareBools orders true first.
@@ -61,18 +63,21 @@ func (s *Scanner) Score(q *Query, all *Statistics, path string, t *Tally) Score 
 			defines = defines || q.isOnly(int(c.Term))
 		}
 	}
-	inPath := make([]bool, len(q.terms))
-	s.each(q, []byte(path), func(term, _, _ int) { inPath[term] = true })
+	in := s.inPath(q, path)
 	value := 0.0
 	for i, n := range have {
-		if inPath[i] {
+		if in.terms[i] != notInPath {
 			n += weightPath
 			have[i] = n
 		}
 		if n > 0 {
-			value += q.value(i, all) * (saturation + 1) * n / (saturation + n)
+			n = (saturation + 1) * n / (saturation + n)
 		}
+		if in.terms[i] == isStem {
+			n += weightStem
+		}
+		value += q.value(i, all) * n
 	}
-	c := classOf(path, t.Generated)
-	return Score{c.isMeant() && q.hasAll(have), c.isMeant() && defines, value * c.factor()}
+	c := classOf(path, t.Generated, in.folders)
+	return Score{q.names(path), c.isMeant() && q.hasAll(have), c.isMeant() && defines, value * c.factor()}
 }
