@@ -9,7 +9,8 @@
 # `make bench-git` does so for git clients alone; it wants nginx and fcgiwrap.
 # `make bench-checkout` does so for archives that are clones, with nginx and fcgiwrap too.
 # `make bench-search` does so for code searches with an index, in one repository and in ten thousand.
-# `make bench-agents` asks search_code the questions of the sets in the folder REPOMCP_AGENT_SETS.
+# `make bench-agents` asks search_code the questions of the sets in the folder REPOMCP_AGENT_SETS, and of mirrors there
+# without a set the subjects of their commits.
 # `make bench-go` runs the benchmarks of single functions.
 
 .PHONY: bench bench-sync bench-git bench-checkout bench-search bench-agents bench-go

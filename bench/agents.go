@@ -45,23 +45,24 @@ type marks struct {
 
 // runAgents asks each question of the sets in a folder with one call of search_code that has the question's own words,
 // and prints which share of the files is among the first 5 and 10 of the answer. A set is NAME.jsonl with a question a
-// line, and the bare repository NAME.git or an archive of it, NAME.git.tar.
+// line, and the bare repository NAME.git or an archive of it, NAME.git.tar. For a repository without a set the
+// questions are made of its history: see writeSubjects.
 func runAgents(ctx context.Context, args []string) (err error) {
 	set := flag.NewFlagSet("bench agents", flag.ContinueOnError)
 	folder := set.String("sets", os.Getenv(setsVariable), "folder with sets of questions (default: $"+setsVariable+")")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	names, err := filepath.Glob(filepath.Join(*folder, "*.jsonl"))
-	if err != nil || len(names) == 0 || *folder == "" {
-		return errors.Join(err, fmt.Errorf("no NAME.jsonl in the folder %q: name one with -sets or %s", *folder,
-			setsVariable))
-	}
 	work, err := os.MkdirTemp("", "bench-agents")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	names, err := setsIn(ctx, *folder, work)
+	if err != nil || len(names) == 0 || *folder == "" {
+		return errors.Join(err, fmt.Errorf("no NAME.jsonl or NAME.git in the folder %q: name one with -sets or %s",
+			*folder, setsVariable))
+	}
 	const prepare = `set -e; CGO_ENABLED=0 go build -trimpath -o "$1/repomcp" github.com/repomcp/repomcp/cmd/repomcp
 		mkdir "$1/root"
 		cd "$2"
@@ -88,6 +89,30 @@ func runAgents(ctx context.Context, args []string) (err error) {
 		}
 	}
 	return server.close()
+}
+
+// setsIn returns the sets of questions in a folder, and those that it makes in the folder work for mirrors without one.
+func setsIn(ctx context.Context, folder, work string) ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	mirrors, err := filepath.Glob(filepath.Join(folder, "*.git"))
+	if err != nil {
+		return nil, err
+	}
+	for _, mirror := range mirrors {
+		stem := strings.TrimSuffix(mirror, ".git")
+		if slices.Contains(names, stem+".jsonl") {
+			continue
+		}
+		made := filepath.Join(work, filepath.Base(stem)+".jsonl")
+		if err := writeSubjects(ctx, mirror, made); err != nil {
+			return nil, err
+		}
+		names = append(names, made)
+	}
+	return names, nil
 }
 
 // stdioServer is a server on pipes.
@@ -158,7 +183,7 @@ func (s *stdioServer) call(method string, params, result any) error {
 
 // askAll asks the questions of a set, and prints a row of the report.
 func (s *stdioServer) askAll(set string) error {
-	text, err := os.ReadFile(set) //nolint:gosec // of the caller of this program
+	text, err := os.ReadFile(filepath.Clean(set))
 	if err != nil {
 		return err
 	}
