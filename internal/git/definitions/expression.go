@@ -84,12 +84,13 @@ func requiredBytes(tree *syntax.Regexp) (all []byte) {
 	return slices.Compact(all)
 }
 
-// mayMatch reports whether the expression has to be tried: it is true for all lines that match.
+// mayMatch reports whether the expression has to be tried: it is true for all lines that match. None matches a blank
+// line, because a name has a letter.
 func (e *expression) mayMatch(line []byte) bool {
 	if len(line) > 0 && !e.first[line[0]] {
 		return false
 	}
-	if text := bytes.TrimLeft(line, " \t"); len(text) > 0 && !e.text[text[0]] {
+	if text := bytes.TrimLeft(line, " \t"); len(text) == 0 || !e.text[text[0]] {
 		return false
 	}
 	for _, c := range e.required {

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"sync"
+	"unicode"
 )
 
 // maxLine bounds the lines that are looked at: definitions are shorter than lines of data.
@@ -72,7 +74,11 @@ func (n *Namer) Name(line []byte) (start, end int, ok bool) {
 		}
 		groups := e.FindSubmatchIndex(line)
 		for i := 2; i < len(groups); i += 2 {
-			if groups[i] >= 0 && !statements[string(line[groups[i]:groups[i+1]])] && !isStatement(line) {
+			if groups[i] < 0 {
+				continue
+			}
+			name := line[groups[i]:groups[i+1]]
+			if !statements[string(name)] && !isStatement(line) || definers.Match(line[:groups[i]]) {
 				return groups[i], groups[i+1], true
 			}
 		}
@@ -100,9 +106,12 @@ func (n *Namer) Names(text []byte) func(number int, line []byte) []string {
 // isStatement reports whether a line begins with a word that begins no definition. A case class is one.
 func isStatement(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t}")
-	n := bytes.IndexFunc(line, func(r rune) bool { return r < 'a' || r > 'z' })
+	n := bytes.IndexFunc(line, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return n > 0 && statements[string(line[:n])] && !bytes.HasPrefix(line, []byte("case "))
 }
+
+// definers are keywords that only definitions have before the name, so that it may be any word: def delete, fn new.
+var definers = regexp.MustCompile(`\b(?:def|fn|func|fun|function|sub|proc|method|package|using)\b`)
 
 // statements are the keywords of statements, which look like the names of functions before a parenthesis, or like types
 // before a name.
@@ -112,4 +121,5 @@ var statements = map[string]bool{
 	"sizeof": true, "await": true, "yield": true, "delete": true, "typeof": true, "unless": true, "when": true,
 	"with": true, "using": true, "lock": true, "assert": true, "defined": true, "super": true, "import": true,
 	"package": true, "from": true, "echo": true, "print": true, "go": true, "defer": true,
+	"function": true,
 }

@@ -28,6 +28,7 @@ LIMIT: int = 5 → LIMIT
 if x == parse(y):
 return parse(y)`,
 		"Ruby": `  def self.parse(x) → parse
+  def delete(x) → delete
 class Foo::Bar < Baz → Bar
 LIMIT = 5 → LIMIT
 parse(x)`,
@@ -41,16 +42,25 @@ app.use = function use(fn) { → use
   if (x) {
   return parse(x)
   } else if (y) {
+  function(x) {
+  read: function(x) { → read
+  read: (x) => x, → read
+  @memoized async read(x) { → read
   parse(x);`,
 		"TypeScript": `export interface Reader<T> { → Reader
   private async read(x: number): Promise<void> { → read
+  read(x: number): Promise<void>; → read
+  read(x);
+@injectable() export class Reader { → Reader
 export type Id = string → Id
   for (const x of y) {`,
 		"Java": `public final class Reader extends Base { → Reader
     public static List<String> read(int x) throws IOException { → read
     @Override public int hashCode() { → hashCode
     private static final int LIMIT = 5; → LIMIT
+    List<String> read(int x) throws IOException; → read
     return read(x);
+    return new Reader(x);
     } else if (read(x)) {`,
 		"C#": `    internal sealed class Reader : Base → Reader
     public async Task<int> ReadAsync(int x) → ReadAsync
@@ -70,41 +80,98 @@ void *xmalloc(size_t size) → xmalloc
 	return read_file(name, 5);
 	read_file(name, 5);
 int read_file(const char *name);
+static inline int is_open(int fd) { return fd >= 0; } → is_open
+read_file(const char *name, → read_file
+read_file( → read_file
+do_read(int fd) → do_read
+print_all(int fd)	// and more → print_all
+while (read_file(name))
+typedef int (*read_fn)(const char *name); → read_fn
+typedef void (WINAPI *read_fn)(int); → read_fn
+typedef void each_file_fn(const char *name, void *data); → each_file_fn
+typedef int CALLBACK(read_cb)(const char *name); → read_cb
+GIT_INLINE(int) read_file(const char *name) → read_file
+extern struct reader { → reader
+struct __attribute__ ((__packed__)) header { → header
+struct point { int x; int y; }; → point
+struct reader;
+} reader_t, *reader_p; → reader_t
+             void *UNUSED(name))
 	else if (read_file(name))`,
 		"C++": `template <typename T> class Reader : public Base { → Reader
 std::string Reader::read(int x) const { → read
 Reader::Reader(int x) → Reader
 namespace io { → io
+class BASE_EXPORT Reader : public Base { → Reader
+class BaseExport Reader → Reader
+class [[nodiscard]] Reader { → Reader
+class Reader;
+template <> struct hash<Reader> { → hash
+using Readers = std::vector<Reader>; → Readers
+using namespace std;
+extern "C" int read_file(const char *name) { → read_file
+  double size( void ) const { → size
+  : _name(name)
   delete x;`,
 		"Rust": `pub(crate) async fn read<T>(x: T) -> u8 { → read
 pub struct Reader<'a> { → Reader
 pub const LIMIT: usize = 5; → LIMIT
 macro_rules! vec { → vec
+    pub fn new() -> Self { → new
     let x = read(5);`,
 		"PHP": `    public static function read($x) { → read
 abstract class Reader { → Reader
     const LIMIT = 5; → LIMIT`,
-		"Perl": `sub read_file { → read_file`,
+		"Perl": `sub read_file { → read_file
+sub new { → new
+package Foo::Reader; → Reader
+use constant LIMIT => 5; → LIMIT
+use Foo::Reader;`,
 		"Shell": `read_file() { → read_file
 function read-file { → read-file
 LIMIT=5 → LIMIT
+do_install() { → do_install
 	echo read_file`,
-		"Lua":               "local function M.read(x) → read\nM.read = function(x) → read\nread(x)",
-		"Elixir":            "  defp read(x) do → read\ndefmodule Foo.Reader do → Reader",
-		"Erlang":            "read(X) -> → read\n-record(reader, { → reader",
-		"Haskell":           "read :: Int -> Int → read\ndata Reader = Reader → Reader",
-		"OCaml":             "let rec read x = → read\ntype reader = { → reader",
-		"Clojure":           "(defn read-file [x] → read-file",
-		"Emacs Lisp":        "(defun read-file (x) → read-file",
-		"R":                 "read_file <- function(x) { → read_file",
-		"Julia":             "function read!(x) → read!\nread(x) = 5 → read",
-		"Zig":               "pub fn read(x: u8) u8 { → read",
-		"Nim":               "proc read*(x: int): int = → read",
-		"PowerShell":        "function Read-File { → Read-File",
-		"SQL":               "CREATE TABLE IF NOT EXISTS public.readers ( → readers\nselect read(x)",
-		"Protocol Buffer":   "message Reader { → Reader\n  rpc Read(X) returns (Y); → Read",
-		"HCL":               `resource "aws_instance" "reader" { → reader`,
-		"Makefile":          "read: x y → read\nLIMIT ?= 5 → LIMIT\n	read x",
+		"Lua":             "local function M.read(x) → read\nM.read = function(x) → read\nread(x)",
+		"Elixir":          "  defp read(x) do → read\ndefmodule Foo.Reader do → Reader",
+		"Erlang":          "read(X) -> → read\n-record(reader, { → reader",
+		"Haskell":         "read :: Int -> Int → read\ndata Reader = Reader → Reader",
+		"OCaml":           "let rec read x = → read\ntype reader = { → reader",
+		"Clojure":         "(defn read-file [x] → read-file",
+		"Emacs Lisp":      "(defun read-file (x) → read-file",
+		"R":               "read_file <- function(x) { → read_file",
+		"Julia":           "function read!(x) → read!\nread(x) = 5 → read",
+		"Zig":             "pub fn read(x: u8) u8 { → read",
+		"Nim":             "proc read*(x: int): int = → read",
+		"PowerShell":      "function Read-File { → Read-File",
+		"SQL":             "CREATE TABLE IF NOT EXISTS public.readers ( → readers\nselect read(x)",
+		"Protocol Buffer": "message Reader { → Reader\n  rpc Read(X) returns (Y); → Read",
+		"HCL":             `resource "aws_instance" "reader" { → reader`,
+		"Makefile":        "read: x y → read\nLIMIT ?= 5 → LIMIT\nexport LIMIT = 5 → LIMIT\ndefine LINES → LINES\n	read x",
+		"Vim Script": `function! s:Read(name) abort → Read
+fun foo#bar#Read() → Read
+export def Read(name: string): bool → Read
+class Reader extends Base → Reader
+command! -nargs=1 -bang Read call s:Read(<q-args>) → Read
+const limit = 5 → limit
+call s:Read("x")`,
+		"Tcl":       "proc ::io::read {name} { → read\n  read $name",
+		"Awk":       "function read(name) { → read\n{ read(x) }",
+		"CMake":     "function(read name) → read\nOPTION(READ \"x\" ON) → READ\nread(name)",
+		"M4":        "AC_DEFUN([READ_FILE], → READ_FILE\nm4_define([LIMIT], [5]) → LIMIT\nREAD_FILE([x])",
+		"SCSS":      "@mixin read($x) { → read\n$limit: 5; → limit\n.read { @include read; }",
+		"Batchfile": ":read → read\ncall :read\n:: read",
+		"SystemVerilog": `module reader #(parameter W = 8) ( → reader
+  function automatic int unsigned read(int x); → read
+  task run(); → run
+  read(x);`,
+		"VHDL":              "entity reader is → reader\n  impure function read(x : integer) return integer is → read\nread(x);",
+		"Thrift":            "struct Reader { → Reader\ntypedef i32 Id → Id\n  1: Reader x",
+		"GDScript":          "static func read(x): → read\nclass_name Reader → Reader\n@export var limit = 5 → limit\n	read(x)",
+		"Gleam":             "pub fn read(x: Int) -> Int { → read\npub type Reader { → Reader",
+		"Odin":              "read :: proc(x: int) -> int { → read\nReader :: struct { → Reader",
+		"Haxe":              "	public static inline function read(x:Int):Int { → read",
+		"VBA":               "Public Function Read(x As Integer) As Integer → Read\nEnd Function",
 		"Fortran Free Form": "  subroutine read_file(x) → read_file",
 		"Dart":              "abstract class Reader extends Base { → Reader",
 		"Solidity":          "contract Reader is Base { → Reader",
@@ -119,7 +186,7 @@ LIMIT=5 → LIMIT
 			lines++
 		}
 	}
-	if lines < 100 {
+	if lines < 190 {
 		t.Errorf("only %d lines", lines)
 	}
 }

@@ -6,7 +6,11 @@ const (
 		`readonly|open|inline|suspend|data|case|implicit|lazy|native|synchronized|unsafe|extern|default|fileprivate|` +
 		`mutating|required|convenience|export|declare|operator|inner|companion|const|volatile|transient|strictfp)\s+)*`
 	annotations = `(?:@[\w.]+(?:\([^)]*\))?\s+)*`
-	types       = `[\w.$]+(?:<[^=;]*>)?(?:\[\s*\])*[?*&]*`
+	// attributes of a type, and the macros that stand for them.
+	attributes = `(?:(?:\w+(?:\s*\(\(?[^()]*\)?\))?|\[\[[^\]]*\]\])\s+){0,2}`
+	// parameters of a function, and perhaps its body. A declaration ends with a semicolon.
+	parameters = `\s*\((?:[^;]*|[^;{]*\{.*)$`
+	types      = `[\w.$]+(?:<[^=;]*>)?(?:\[\s*\])*[?*&]*`
 )
 
 // patterns are the expressions of languages, by their names in github-linguist. The first group that
@@ -26,17 +30,19 @@ var patterns = []struct {
 		`^\s*([A-Z]\w*)\s*=[^=~]`,
 	}},
 	{[]string{"JavaScript", "TypeScript", "TSX", "Vue", "Svelte", "Astro"}, []string{
-		`^\s*` + modifiers + `(?:function\s*\*?|class|interface|enum|type|namespace|module)\s+([\w$]+)`,
+		`^\s*` + annotations + modifiers + `(?:function\s*\*?|class|interface|enum|type|namespace|module)\s+([\w$]+)`,
 		`^(?:export\s+)?(?:const|let|var)\s+([\w$]+)`,
 		`^\s*(?:const|let|var)\s+([\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\([^()]*\)\s*(?::[^=]+)?=>|\w+\s*=>)`,
 		`^\s*(?:[\w$]+\.)+([\w$]+)\s*=\s*(?:async\s+)?(?:function\b|class\b|\([^()]*\)\s*=>)`,
 		`^(?:module\.)?exports\.([\w$]+)\s*=`,
-		`^\s+` + modifiers + `(?:(?:get|set)\s+)?\*?#?([\w$]+)\s*\([^;]*\)\s*(?::\s*[^;{]+)?\{`,
+		`^\s+([\w$]+)\s*:\s*(?:async\s+)?(?:function\b|\([^()]*\)\s*=>)`,
+		`^\s+` + annotations + modifiers + `(?:(?:get|set)\s+)?\*?#?([\w$]+)\s*\([^;]*\)\s*(?::\s*[^;{]+)?\{`,
+		`^\s+` + modifiers + `([\w$]+)\??\s*(?:<[^>]*>)?\([^;]*\)\s*:\s*[^;{}]+;\s*$`,
 	}},
 	{[]string{"Java", "C#", "Groovy", "Apex", "D"}, []string{
 		`^\s*` + annotations + modifiers +
 			`(?:class|@?interface|enum|record|struct|namespace|delegate)\s+(?:\w+\.)*(\w+)`,
-		`^\s*` + annotations + modifiers + `(?:<[^>]+>\s+)?` + types + `\s+(\w+)\s*\([^;]*$`,
+		`^\s*` + annotations + modifiers + `(?:<[^>]+>\s+)?` + types + `\s+(\w+)\s*\([^;]*(?:\)[^;()]*;\s*)?$`,
 		`^\s*` + annotations + `(?:public|private|protected|internal|static|final)\s+` + modifiers + `(?:` + types +
 			`\s+)?(\w+)\s*(?:[({=;]|$)`,
 	}},
@@ -49,15 +55,19 @@ var patterns = []struct {
 	}},
 	{[]string{"C", "C++", "Objective-C", "Objective-C++", "Cuda", "GLSL", "HLSL", "Metal"}, []string{
 		`^\s*#\s*define\s+(\w+)`,
-		`^\s*(?:typedef\s+)?(?:template\s*<[^>]*>\s*)?(?:struct|class|union|enum(?:\s+class)?|namespace|@interface|` +
-			`@implementation|@protocol)\s+(?:[A-Z_]+\s+)?(\w+)\s*(?:final\s*)?(?:[:{][^;]*)?$`,
+		`^\s*(?:(?:typedef|static|extern|const)\s+)*(?:template\s*<.*>\s*)?(?:struct|class|union|` +
+			`enum(?:\s+class)?|namespace|@interface|@implementation|@protocol)\s+` + attributes +
+			`(\w+)\s*(?:<[^;{]*>\s*)?(?:final\s*)?(?:[:{][^;]*|\{.*\};?\s*|/[/*].*)?$`,
+		`^typedef\b[^;(]*\(\s*(?:\w+\s+)?\**\s*(\w+)\s*\)\s*\(`, // a pointer to functions
 		`^typedef\b.*?(\w+)\s*(?:\[[^\]]*\])?;`,
-		`^\}\s*(\w+)\s*;`,
-		`^(?:[\w:<>,~]+[*&\s]+)+[*&]*(?:[\w<>]+::)*(~?\w+)\s*\([^;]*$`,
-		`^(?:[\w<>]+::)+(~?\w+)\s*\([^;]*$`,
-		`^(\w+)\s*\([^;()]*\)\s*\{?\s*$`,
+		`^typedef\b[^;(){}]*[\s*](\w+)\s*\(`, // a type of functions
+		`^\}\s*(?:\w+\s*\(\(.*\)\)\s*)?\**(\w+)\s*[;,]`,
+		`^(?:extern\s+"C"\s+)?(?:[\w:<>,~]+(?:\([\w\s*]+\))?[*&\s]+)+[*&]*(?:[\w<>]+::)*(~?\w+)` + parameters,
+		`^(?:[\w<>]+::)+(~?\w+)` + parameters,
+		`^(\w+)\s*\((?:[^;]*\)\s*\{?|[^;)]*,)?\s*(?:/[/*].*)?$`, // the type is in the line before
+		`^\s*(?:template\s*<.*>\s*)?using\s+(\w+)\s*=`,
 		`^[-+]\s*\([^)]*\)\s*(\w+)`,
-		`^\s+(?:(?:virtual|static|inline|explicit|constexpr|friend)\s+)*(?:[\w:<>,]+[*&\s]+)+(~?\w+)\s*\([^;]*\)\s*` +
+		`^\s+(?:(?:virtual|static|inline|explicit|constexpr|friend)\s+)*(?:\w[\w:<>,]*[*&\s]+)+(~?\w+)\s*\([^;]*\)\s*` +
 			`(?:const|noexcept|override|final|\s)*\{`,
 		`^(?:static|extern|const)\s+[^()=;]*?(\w+)\s*(?:\[[^\]]*\])*\s*=`,
 	}},
@@ -72,6 +82,7 @@ var patterns = []struct {
 	}},
 	{[]string{"Perl", "Raku"}, []string{
 		`^\s*(?:multi\s+)?(?:sub|method|package|class|role|grammar)\s+(?:\w+::)*(\w+)`,
+		`^\s*use\s+constant\s+(\w+)\s*=>`,
 	}},
 	{[]string{"Shell"}, []string{
 		`^\s*(?:function\s+)?([\w:.-]+)\s*\(\s*\)`, `^\s*function\s+([\w:.-]+)`,
@@ -118,7 +129,9 @@ var patterns = []struct {
 	{[]string{"HCL"}, []string{
 		`^(?:resource|data|variable|output|module|provider)\s+(?:"[^"]*"\s+)?"([^"]+)"`, `^\s{2}(\w+)\s*=`,
 	}},
-	{[]string{"Makefile"}, []string{`^([\w./%-]+)\s*:(?:[^=]|$)`, `^([\w.-]+)\s*[:?+]?=`}},
+	{[]string{"Makefile"}, []string{
+		`^([\w./%-]+)\s*:(?:[^=]|$)`, `^(?:export\s+|override\s+)?([\w.-]+)\s*[:?+]?=`, `^define\s+([\w.-]+)`,
+	}},
 	{[]string{"Fortran", "Fortran Free Form"}, []string{
 		`(?i)^\s*(?:(?:pure|elemental|recursive|integer|real|logical)\s+)*` +
 			`(?:subroutine|function|module|program|type)\s+(\w+)`,
@@ -127,6 +140,44 @@ var patterns = []struct {
 		`(?i)^\s*(?:procedure|function|constructor|destructor|package(?:\s+body)?|type|task)\s+(?:\w+\.)?(\w+)`,
 	}},
 	{[]string{"Assembly", "Unix Assembly"}, []string{`^([A-Za-z_.][\w.$]*):`, `^TEXT\s+·?(\w+)`}},
+	{[]string{"Vim Script"}, []string{
+		`^[\s:]*(?:export\s+|static\s+|abstract\s+)*` +
+			`(?:fu(?:n(?:c(?:t(?:i(?:on?)?)?)?)?)?!?|def!?|class|interface|enum)\s+(?:\w:|<SID>)?(?:\w+[#.])*(\w+)`,
+		`^[\s:]*com(?:m(?:and?)?)?!?\s+(?:-\S+\s+)*(\w+)`,
+		`^\s*(?:export\s+)?(?:const|final)\s+(?:\w:)?(\w+)`,
+	}},
+	{[]string{"Tcl"}, []string{`^\s*(?:proc|method|oo::class\s+create)\s+(?:\w*::)*([\w.-]+)`}},
+	{[]string{"Awk"}, []string{`^\s*func(?:tion)?\s+(\w+)`}},
+	{[]string{"CMake"}, []string{`(?i)^\s*(?:function|macro|option)\s*\(\s*([\w.:-]+)`}},
+	{[]string{"M4", "M4Sugar"}, []string{
+		`^\s*(?:A[CMUX]_DEFUN(?:_ONCE)?|m4_defun(?:_once)?|m4_define|define)\(\s*[\[\x60]?(\w+)`,
+	}},
+	{[]string{"SCSS", "Sass", "Less"}, []string{`^\s*@(?:mixin|function)\s+([\w-]+)`, `^[$@]([\w-]+)\s*:`}},
+	{[]string{"Batchfile"}, []string{`^\s*:(\w[\w.-]*)`}},
+	{[]string{"Verilog", "SystemVerilog"}, []string{
+		`^\s*(?:virtual\s+)?(?:module|interface|package|program|class|primitive)\s+(?:automatic\s+|static\s+)?(\w+)`,
+		`^\s*(?:(?:virtual|static|local|protected|extern)\s+)*(?:function|task)\s+(?:[^;(]*[\s\]])?` +
+			`(?:\w+::)?(\w+)\s*(?:\(|;)`,
+	}},
+	{[]string{"VHDL"}, []string{
+		`(?i)^\s*(?:entity|architecture|package(?:\s+body)?|component|procedure|(?:(?:im)?pure\s+)?function)\s+(\w+)`,
+	}},
+	{[]string{"Thrift"}, []string{
+		`^\s*(?:struct|union|exception|service|enum)\s+(\w+)`, `^\s*(?:typedef|const)\s+\S+\s+(\w+)`,
+	}},
+	{[]string{"GDScript"}, []string{
+		`^\s*(?:static\s+)?(?:func|class|class_name|signal|enum)\s+(\w+)`,
+		`^(?:@\w+(?:\([^)]*\))?\s+)*(?:const|var)\s+(\w+)`,
+	}},
+	{[]string{"Gleam"}, []string{`^\s*(?:pub\s+)?(?:opaque\s+)?(?:fn|type|const)\s+(\w+)`}},
+	{[]string{"Odin"}, []string{`^\s*(\w+)\s*::\s*(?:inline\s+)?(?:proc|struct|enum|union)\b`}},
+	{[]string{"Haxe", "ActionScript"}, []string{
+		`^\s*` + modifiers + `(?:function|class|interface|enum|typedef|abstract)\s+(?:get\s+|set\s+)?(\w+)`,
+	}},
+	{[]string{"Visual Basic .NET", "VBA", "VBScript"}, []string{
+		`(?i)^\s*(?:(?:public|private|protected|friend|shared|overrides|overridable|static|default)\s+)*` +
+			`(?:sub|function|class|module|structure|interface|enum|property(?:\s+(?:get|let|set))?)\s+(\w+)`,
+	}},
 	{[]string{"Solidity"}, []string{
 		`^\s*(?:abstract\s+)?(?:contract|interface|library|function|modifier|event|struct|enum|error)\s+(\w+)`,
 	}},
