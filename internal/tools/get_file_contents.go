@@ -15,6 +15,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/lfs"
 	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/search/index"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
@@ -294,7 +295,8 @@ const (
 	maxShownDefinitions = 20
 )
 
-// definitions finds what a file defines.
+// definitions finds what a file defines: in git's languages what git shows in hunk headers, in others the lines that
+// have names.
 func (f file) definitions() (text []byte, found []definitions.Definition, err error) {
 	name := quote(clip(f.entry.path))
 	if text, err = f.snapshot.ReadBlob(f.entry.ID, definitions.MaxBytes, nil); errors.Is(err, git.ErrTooLarge) {
@@ -304,12 +306,16 @@ func (f file) definitions() (text []byte, found []definitions.Definition, err er
 		return nil, nil, damageIfMissing(err)
 	}
 	language, ok := definitions.LanguageOf(f.entry.path, text)
-	if !ok || diff.Binary(text) {
-		return nil, nil, say("There is no pattern for the definitions of files such as %s, but for these languages: "+
-			"%s. Read its lines, or find them with search_code and a regexp.", name,
-			strings.Join(definitions.Names(), ", "))
+	namer := index.NamerOf(f.entry.path)
+	if !ok && namer == nil || diff.Binary(text) {
+		return nil, nil, say("There is no pattern for the definitions of files such as %s. Read its lines, or find "+
+			"them with search_code and a regexp.", name)
 	}
-	found, err = language.Find(text)
+	if ok {
+		found, err = language.Find(text)
+	} else {
+		found, err = namer.Find(text)
+	}
 	if errors.Is(err, definitions.ErrTooLarge) {
 		err = say("%s has too many lines to look for definitions. Read some of them.", name)
 	}
@@ -354,15 +360,28 @@ func outlineRow(d definitions.Definition) string {
 		strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// showSymbol shows the definitions of a name with their comments.
-func (f file) showSymbol(_ context.Context, name string) error {
+// named finds the definitions of a name. There is at least one if there is no error.
+func (f file) named(name string) (text []byte, named []definitions.Definition, err error) {
 	text, found, err := f.definitions()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	named := definitions.Named(found, name)
-	if len(named) == 0 {
-		return f.noSymbol(name, found)
+	if named = definitions.Named(found, name); len(named) > 0 {
+		return text, named, nil
+	}
+	// Hunk headers show no macros of C and nothing that is indented, which search_code finds.
+	lines, err := index.NamerOf(f.entry.path).Find(text)
+	if named = definitions.Named(lines, name); err != nil || len(named) == 0 {
+		return nil, nil, f.noSymbol(name, slices.Concat(found, lines))
+	}
+	return text, named, nil
+}
+
+// showSymbol shows the definitions of a name with their comments.
+func (f file) showSymbol(_ context.Context, name string) error {
+	text, named, err := f.named(name)
+	if err != nil {
+		return err
 	}
 	lines := slices.Collect(strings.Lines(string(text)))
 	f.isText = true

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git"
-	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/git/history"
 )
@@ -78,13 +77,9 @@ func (v *visit) listLineCommits(ctx context.Context, a logArguments) error {
 
 // symbolLines returns the lines of the only definition of a name.
 func (f file) symbolLines(name string) (lineRange, error) {
-	_, found, err := f.definitions()
+	_, named, err := f.named(name)
 	if err != nil {
 		return lineRange{}, err
-	}
-	named := definitions.Named(found, name)
-	if len(named) == 0 {
-		return lineRange{}, f.noSymbol(name, found)
 	}
 	lines := lineRange{start: named[0].Start, end: named[0].End}
 	if len(named) > 1 {

@@ -18,8 +18,8 @@ import (
 const maxTagLine = 400
 
 // TestNamesAreThoseOfCtags compares names with those that Universal Ctags finds in sources that most machines have:
-// Go's, the headers of Linux, and the library of Perl. Ctags parses whole files, so that a few of its names are on lines
-// that do not tell.
+// Go's, the headers of Linux, and the library of Perl. Ctags parses whole files, so that a few of its names are on
+// lines that do not tell.
 func TestNamesAreThoseOfCtags(t *testing.T) {
 	ctags, err := exec.LookPath("ctags")
 	if err != nil {

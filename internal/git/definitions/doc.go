@@ -8,7 +8,9 @@
 //	list, err := language.Find(content)                             // in order of their lines
 //	some := definitions.Named(list, "strbuf_add")
 //
-//	start, end, ok := definitions.NamerOf("Python").Name(line) // the place of the name that the line defines
+//	namer := definitions.NamerOf("JavaScript")
+//	start, end, ok := namer.Name(line) // the place of the name that the line defines
+//	list, err := namer.Find(content)   // the definitions that begin with such lines
 //
 // # Promises
 //
@@ -19,7 +21,8 @@
 // git knows where definitions begin, and neither their names nor their ends. Both are found by the
 // form of the text: the end by indentation and closing brackets, and the comment before a
 // definition by the marks of comments. They can be wrong for unusual layouts, and a definition ends
-// before the next one that it does not contain.
+// before the next one that it does not contain. Comments and strings of several lines end none; git takes lines in them
+// for definitions, too.
 //
 // A Namer has patterns for each language (patterns.go). They take what is written as the language's users write it: a
 // definition that begins in the middle of a line or has its name on another line than its keyword is missed, and a

@@ -3,6 +3,7 @@ package definitions
 import (
 	"bytes"
 	"errors"
+	"math"
 	"slices"
 )
 
@@ -45,26 +46,46 @@ func (l *Language) Find(text []byte) ([]Definition, error) {
 			return found, nil
 		}
 	}
-	s := scan(text)
-	var found []Definition
+	return find(scan(text, forms[l.Name]), func(line []byte) ([]string, bool) { return nil, l.defines(line) }), nil
+}
+
+// Find returns the definitions that begin with the lines whose names [Namer.Name] finds, in the order of their lines.
+// Comments and strings of several lines have none. Errors are [ErrTooLarge].
+func (n *Namer) Find(text []byte) ([]Definition, error) {
+	if isTooLarge(text) {
+		return nil, ErrTooLarge
+	}
+	f := forms[n.Language()]
+	f.endsWithLine = !f.hasPreprocessor // C has types of parameters below the line with the name
+	s := scan(text, f)
+	at := -1
+	return find(s, func(line []byte) ([]string, bool) {
+		if at++; s.inside[at] {
+			return nil, false
+		}
+		start, end, ok := n.Name(line)
+		return []string{string(line[start:end])}, ok
+	}), nil
+}
+
+// find returns the definitions that begin with the lines that define something. It asks about each line in turn.
+func find(s *source, defines func(line []byte) (names []string, ok bool)) (found []Definition) {
 	for i, line := range s.lines {
-		if !l.defines(line) {
+		names, ok := defines(line)
+		if !ok {
 			continue
 		}
 		s.begins[i] = true
-		found = append(found, Definition{Line: i + 1, Text: string(bytes.TrimSpace(line))})
+		found = append(found, Definition{Line: i + 1, Text: string(bytes.TrimSpace(line)), names: names})
 	}
 	s.findStarts(found)
-	s.findEnds(found, l.Name == "markdown", slices.Contains(preprocessed, l.Name))
-	return found, nil
+	s.findEnds(found)
+	return found
 }
 
 func isTooLarge(text []byte) bool {
 	return len(text) > MaxBytes || bytes.Count(text, []byte("\n")) > MaxLines
 }
-
-// preprocessed are the languages in which instructions that begin with "#" may stand anywhere.
-var preprocessed = []string{"cpp", "csharp", "objc"}
 
 // source is a text in lines.
 type source struct {
@@ -72,22 +93,24 @@ type source struct {
 	trimmed [][]byte // without white space around them
 	indents []int    // of the lines; blankLine if there is nothing else
 	begins  []bool   // whether the line is a definition
+	inside  []bool   // whether the line begins in a comment or a string
+	form    form
 }
 
 // blankLine is the indent of lines without anything else.
 const blankLine = -1
 
-func scan(text []byte) *source {
+func scan(text []byte, f form) *source {
 	most := bytes.Count(text, []byte("\n")) + 1
 	s := &source{
-		lines: make([][]byte, 0, most), trimmed: make([][]byte, 0, most), indents: make([]int, 0, most),
+		lines: make([][]byte, 0, most), trimmed: make([][]byte, 0, most), indents: make([]int, 0, most), form: f,
 	}
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		s.lines, s.trimmed = append(s.lines, line), append(s.trimmed, bytes.TrimSpace(line))
 		s.indents, text = append(s.indents, indentOf(line)), rest
 	}
-	s.begins = make([]bool, len(s.lines))
+	s.begins, s.inside = make([]bool, len(s.lines)), f.inside(s.lines)
 	return s
 }
 
@@ -116,7 +139,7 @@ func (s *source) findStarts(found []Definition) {
 		within := false // a comment of several lines, whose end was met
 		for i := d.Line - 2; i >= 0 && d.Line-1-i <= maxCommentLines; i-- {
 			line := s.trimmed[i]
-			if s.begins[i] || !within && (len(line) == 0 || !isComment(line)) {
+			if s.begins[i] || !within && (len(line) == 0 || !isComment(line) || s.isCode(i)) {
 				break
 			}
 			opens := bytes.Contains(line, []byte("/*"))
@@ -143,10 +166,13 @@ func isComment(line []byte) bool {
 
 // findEnds finds the ends and depths of definitions. A definition contains the following ones that
 // are indented more; sections of Markdown contain those of lower levels.
-func (s *source) findEnds(found []Definition, headings, preprocessed bool) {
+func (s *source) findEnds(found []Definition) {
 	indent := func(d *Definition) int {
-		if headings {
+		switch {
+		case s.form.hasHeadings:
 			return len(d.Text) - len(bytes.TrimLeft([]byte(d.Text), "#"))
+		case s.inside[d.Line-1]: // it ends no definition
+			return math.MaxInt
 		}
 		return s.indents[d.Line-1]
 	}
@@ -154,13 +180,13 @@ func (s *source) findEnds(found []Definition, headings, preprocessed bool) {
 	for n := range found {
 		d := &found[n]
 		for len(open) > 0 && indent(open[len(open)-1]) >= indent(d) {
-			s.close(open, d.Start-1, headings, preprocessed)
+			s.close(open, d.Start-1)
 			open = open[:len(open)-1]
 		}
 		open = append(open, d)
 	}
 	for ; len(open) > 0; open = open[:len(open)-1] {
-		s.close(open, len(s.lines), headings, preprocessed)
+		s.close(open, len(s.lines))
 	}
 	var around []int // the definitions that contain the next one
 	for n := range found {
@@ -184,12 +210,34 @@ func (s *source) findEnds(found []Definition, headings, preprocessed bool) {
 const maxDepth = 64
 
 // close finds the end of the innermost open definition, at the latest in line limit.
-func (s *source) close(open []*Definition, limit int, headings, preprocessed bool) {
+func (s *source) close(open []*Definition, limit int) {
 	d := open[len(open)-1]
 	d.End = s.lastLine(d.Line, limit)
-	if !headings && len(open) <= maxDepth {
-		d.End = s.endOf(d.Line, d.End, preprocessed)
+	switch {
+	case s.form.hasHeadings || len(open) > maxDepth:
+	case s.inside[d.Line-1]: // git takes the text for a definition
+		d.End = d.Line
+	case s.isInstruction(d.Line - 1):
+		d.End = s.endOfInstruction(d.Line)
+	default:
+		d.End = s.endOf(d.Line, d.End)
 	}
+}
+
+// isCode reports whether a line that may be a comment in other languages is none in this one.
+func (s *source) isCode(i int) bool {
+	return s.isInstruction(i) || s.form.hasBlocks && s.trimmed[i][0] == '{'
+}
+
+// isInstruction reports whether a line that is not blank is one for the preprocessor.
+func (s *source) isInstruction(i int) bool { return s.form.hasPreprocessor && s.trimmed[i][0] == '#' }
+
+// endOfInstruction returns the last line of an instruction of the preprocessor, such as the definition of a macro.
+func (s *source) endOfInstruction(line int) int {
+	for line < len(s.lines) && bytes.HasSuffix(s.trimmed[line-1], []byte("\\")) {
+		line++
+	}
+	return line
 }
 
 // lastLine returns the last line up to a limit that is not blank.
@@ -202,7 +250,7 @@ func (s *source) lastLine(first, limit int) int {
 
 // endOf returns the last line of a definition that ends at the latest in line limit: the first line
 // with its own indent or less that closes it, or the line before one that does not belong to it.
-func (s *source) endOf(first, limit int, preprocessed bool) int {
+func (s *source) endOf(first, limit int) int {
 	own := s.indents[first-1]
 	last := first
 	signature := true // until something is indented more
@@ -210,13 +258,13 @@ func (s *source) endOf(first, limit int, preprocessed bool) int {
 		line := s.trimmed[i]
 		switch {
 		case s.indents[i] == blankLine || len(line) == 0:
-			if signature && isWhole(s.trimmed[last-1]) {
+			if signature && (s.isWhole(last-1) || s.form.endsWithLine && !goesOn(s.trimmed[last-1])) {
 				return last
 			}
 			continue
-		case s.indents[i] > own:
+		case s.indents[i] > own, s.inside[i], !signature && isBranch(line):
 			signature = false
-		case isLabel(line), preprocessed && line[0] == '#':
+		case !s.form.hasTripleQuotes && isLabel(line), s.isInstruction(i), !signature && s.form.beginsWithComment(line):
 			continue // it belongs to the definition if more of that follows
 		case s.indents[i] < own:
 			return last
@@ -226,7 +274,7 @@ func (s *source) endOf(first, limit int, preprocessed bool) int {
 				return last
 			}
 			signature = true
-		case signature && !isWhole(s.trimmed[last-1]):
+		case signature && !s.isWhole(last-1) && (!s.form.endsWithLine || goesOn(s.trimmed[last-1])):
 			// a signature of several lines
 		default:
 			return last
@@ -246,9 +294,29 @@ func (s *source) opensBody(i int) bool {
 	return line[0] == ')' && i+1 < len(s.trimmed) && bytes.HasPrefix(s.trimmed[i+1], []byte("{"))
 }
 
-// isWhole reports whether a line ends a statement.
-func isWhole(line []byte) bool {
+// isWhole reports whether a line ends a statement. A comment may follow.
+func (s *source) isWhole(i int) bool {
+	line := s.trimmed[i]
+	if s.form.hasBlocks {
+		for _, mark := range []string{"//", "/*"} {
+			if at := bytes.LastIndex(line, []byte(mark)); at > 0 {
+				line = bytes.TrimRight(line[:at], " \t")
+			}
+		}
+	}
 	return bytes.HasSuffix(line, []byte(";")) || bytes.HasSuffix(line, []byte("}"))
+}
+
+// goesOn reports whether the next line belongs to a line, in languages whose statements end with it.
+func goesOn(line []byte) bool {
+	return len(line) > 0 && bytes.IndexByte([]byte("([{,=\\"), line[len(line)-1]) >= 0
+}
+
+// branches are words at the beginning of parts of a body that are not indented in it: Ruby's.
+var branches = [][]byte{[]byte("rescue"), []byte("ensure"), []byte("else")}
+
+func isBranch(line []byte) bool {
+	return slices.ContainsFunc(branches, func(word []byte) bool { return bytes.HasPrefix(line, word) })
 }
 
 func isOpening(line []byte) bool { return line[0] == '{' || line[0] == '(' && len(line) == 1 }

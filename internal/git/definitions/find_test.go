@@ -110,6 +110,35 @@ def last(): pass
 			"1 1 4 0 def f(\n6 6 9 0 def g("},
 		"such signatures of C": {"a.c", "int f(\n\tint a\n)\n{\n\treturn a;\n}\nint x = 1;\n",
 			"1 1 6 0 int f(\n7 7 7 0 int x = 1;"},
+		"text of Python at the margin": {"a.py", `class A:
+    def f(self):
+        return """
+text
+def no():
+""" + 'it''s' # """
+
+    def g(self):
+        pass
+`, `1 1 9 0 class A:
+2 2 6 1 def f(self):
+5 5 5 2 def no():
+8 8 9 1 def g(self):`},
+		"comments and strings of C at the margin": {"a.c", `int f(void)
+{
+	char *s = "\
+text /*\
+";
+/*
+text it's
+*/
+	g(
+"// more"
+	);
+	return 1;
+}
+int g;
+`, "1 1 13 0 int f(void)\n4 4 4 1 text /*\\\n6 7 7 1 text it's\n14 14 14 0 int g;"},
+		"branches of Ruby": {"a.rb", "def f\n  1\nrescue A\n  2\nensure\n  3\nend\nx = 1\n", "1 1 7 0 def f"},
 		"Ruby": {"a.rb", "# M\nmodule M\n  # f\n  def f\n    1\n  end\n\n  def g = 2\nend\nx = 1\n",
 			"1 2 9 0 module M\n3 4 6 1 def f\n8 8 8 1 def g = 2"},
 		"Rust": {"a.rs", "/// S\n#[derive(Debug)]\npub struct S {\n    x: u8,\n}\n\nimpl S {\n    fn f(&self) -> u8 {\n" +
@@ -172,6 +201,7 @@ func TestDefinitionsAreFoundByName(t *testing.T) {
 		{"a.java", "class A {\n  int f(B b) {\n  }\n  B g() {\n  }\n}\n", "g", "4"},
 		{"a.rs", "impl A for B {\n    fn f() {\n    }\n}\nfn f() {\n}\n", "B::f", "2"},
 		{"a.py", "def f(): pass\n", "", ""}, {"a.py", "def f(): pass\n", "..", ""},
+		{"a.rb", "def foo-bar(x)\nend\n", "foo", "1"},
 		{"a.md", "# The Title\n## Other\n", "Title", "1"},
 	} {
 		language, _ := definitions.LanguageOf(c.file, []byte(c.text))
@@ -189,12 +219,82 @@ func TestDefinitionsAreFoundByName(t *testing.T) {
 	}
 }
 
+// namesOf returns the definitions of the names of lines as "START LINE END DEPTH NAME".
+func namesOf(t *testing.T, language, text string) (rows []string) {
+	t.Helper()
+	found, err := definitions.NamerOf(language).Find([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range found {
+		rows = append(rows, fmt.Sprint(d.Start, d.Line, d.End, d.Depth, " ", strings.Join(d.Names(), " ")))
+	}
+	return rows
+}
+
+func TestDefinitionsOfTheNamesOfLines(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ language, text, want string }{
+		"JavaScript": {"JavaScript", `const limit = 5
+const other = 6
+
+/**
+ * Reads.
+ */
+export async function read(x) {
+  const inner = () => {
+    return 1
+  }
+/* function no() {
+*/
+  return inner()
+}
+
+class Reader {
+  read(x) {
+    if (x) {
+    }
+  }
+}
+read()
+`, `1 1 1 0 limit
+2 2 2 0 other
+4 7 14 0 read
+8 8 10 1 inner
+16 16 21 0 Reader
+17 17 20 1 read`},
+		"macros and indented types of C": {"C", `#define ONE 1
+#include <a.h>
+// adds
+#define ADD(a, b) do { \
+	a += b; \
+} while (0)
+int x;
+namespace n {
+  class A {
+    int b;
+  };
+}
+`, `1 1 1 0 ONE
+3 4 6 0 ADD
+8 8 12 0 n
+9 9 11 1 A`},
+		"lines of Python": {"Python", "A = 1\nf()\nB = [\n    1,\n]\nf()\n", "1 1 1 0 A\n3 3 5 0 B"},
+		"no namer":        {"Markdown", "# A\n", ""},
+	} {
+		if got := strings.Join(namesOf(t, c.language, c.text), "\n"); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
 // FuzzFind finds that the lines of definitions are lines of the text, in their order.
 func FuzzFind(f *testing.F) {
 	for file := range samples {
 		f.Add("a."+file, samples[file].lines)
 	}
 	f.Add("a.c", "a\n/*\n*/\n*/ b {\n}\n")
+	f.Add("a.rb", "def foo-bar(x)\n") // the word before the parenthesis is a part of the name
 	f.Fuzz(func(t *testing.T, file, text string) {
 		for _, name := range []string{file, "a.c", "a.py", "a.md", "a.go"} {
 			language, ok := definitions.LanguageOf(name, []byte(text))
@@ -205,17 +305,30 @@ func FuzzFind(f *testing.F) {
 			if err != nil {
 				t.Skip()
 			}
-			last := 0
-			for _, d := range found {
-				if d.Start < 1 || d.Start > d.Line || d.Line > d.End || d.End > strings.Count(text, "\n")+1 ||
-					d.Line < last || d.Depth < 0 {
-					t.Fatalf("%s, %q: %+v after line %d", name, text, d, last)
-				}
-				last = d.Line
-				definitions.Named(found, d.Text)
+			check(t, name, text, found)
+		}
+		for _, name := range []string{"C", "JavaScript", "Python"} {
+			found, err := definitions.NamerOf(name).Find([]byte(text))
+			if err != nil {
+				t.Skip()
 			}
+			check(t, name, text, found)
 		}
 	})
+}
+
+// check holds that definitions are lines of a text in their order, and that they are found by name.
+func check(t *testing.T, name, text string, found []definitions.Definition) {
+	t.Helper()
+	last := 0
+	for _, d := range found {
+		if d.Start < 1 || d.Start > d.Line || d.Line > d.End || d.End > strings.Count(text, "\n")+1 ||
+			d.Line < last || d.Depth < 0 {
+			t.Fatalf("%s, %q: %+v after line %d", name, text, d, last)
+		}
+		last = d.Line
+		definitions.Named(found, d.Text)
+	}
 }
 
 func TestLargeTextsAreRefused(t *testing.T) {

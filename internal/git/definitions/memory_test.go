@@ -1,6 +1,7 @@
 package definitions_test
 
 import (
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -10,10 +11,11 @@ import (
 	"github.com/repomcp/repomcp/internal/git/definitions"
 )
 
-// The worst texts take no more memory than is reserved for them.
+// The worst texts take no more memory than is reserved for them, also where the names of lines are looked for because
+// the definitions have not the one that is wanted.
 func TestDefinitionsTakeBoundedMemory(t *testing.T) {
 	for file, line := range map[string]string{
-		"a.py": "def f():\n", "a.c": "a\n", "a.go": "package a\n", "b.go": "package b\n",
+		"a.py": "def f():\n", "a.c": "a\n", "b.c": "#define A\n", "a.go": "package a\n", "b.go": "package b\n",
 	} {
 		text := line + strings.Repeat(line, definitions.MaxLines-1)
 		switch file {
@@ -23,17 +25,21 @@ func TestDefinitionsTakeBoundedMemory(t *testing.T) {
 			text = line + strings.Repeat("var a,b,c,d,e=1,2,3,4,5\n", definitions.MaxLines/2)
 		}
 		language, _ := definitions.LanguageOf(file, nil)
-		var found []definitions.Definition
+		namer := definitions.NamerOf(map[string]string{".py": "Python", ".c": "C", ".go": "Go"}[filepath.Ext(file)])
+		var found, lines []definitions.Definition
 		taken := peakOf(func() {
-			var err error
-			if found, err = language.Find([]byte(text)); err != nil || len(found) == 0 {
-				t.Errorf("%s: %d definitions, %v", file, len(found), err)
+			var err, err2 error
+			found, err = language.Find([]byte(text))
+			lines, err2 = namer.Find([]byte(text))
+			if err != nil || err2 != nil || len(found)+len(lines) == 0 {
+				t.Errorf("%s: %d definitions, %v, %v", file, len(found), err, err2)
 			}
 		})
 		if taken > definitions.MaxMemory {
 			t.Errorf("%s: %d KiB, more than %d", file, taken>>10, definitions.MaxMemory>>10)
 		}
 		runtime.KeepAlive(found)
+		runtime.KeepAlive(lines)
 	}
 }
 

@@ -108,7 +108,7 @@ func definedName(line string) string {
 	call := called.FindStringSubmatchIndex(line)
 	if key := keywords.FindStringSubmatchIndex(line); key != nil && (call == nil || key[2] <= call[2]) {
 		// struct a *b(void) defines b
-		if call == nil || key[2] == call[2] || !strings.ContainsAny(line[key[3]:call[2]], "*& \t") ||
+		if call == nil || call[2] < key[3] || !strings.ContainsAny(line[key[3]:call[2]], "*& \t") ||
 			strings.ContainsAny(line[key[3]:call[2]], "=:<{") {
 			return line[key[2]:key[3]]
 		}
