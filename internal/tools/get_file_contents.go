@@ -366,12 +366,9 @@ func (f file) named(name string) (text []byte, named []definitions.Definition, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if named = definitions.Named(found, name); len(named) > 0 {
-		return text, named, nil
-	}
 	// Hunk headers show no macros of C and nothing that is indented, which search_code finds.
 	lines, err := index.NamerOf(f.entry.path).Find(text)
-	if named = definitions.Named(lines, name); err != nil || len(named) == 0 {
+	if named = definitions.Named(name, found, lines); err != nil || len(named) == 0 {
 		return nil, nil, f.noSymbol(name, slices.Concat(found, lines))
 	}
 	return text, named, nil

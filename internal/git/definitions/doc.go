@@ -6,7 +6,7 @@
 //
 //	language, ok := definitions.LanguageOf("src/strbuf.c", content) // false: there is no pattern
 //	list, err := language.Find(content)                             // in order of their lines
-//	some := definitions.Named(list, "strbuf_add")
+//	some := definitions.Named("strbuf_add", list)
 //
 //	namer := definitions.NamerOf("JavaScript")
 //	start, end, ok := namer.Name(line) // the place of the name that the line defines

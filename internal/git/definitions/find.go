@@ -46,7 +46,8 @@ func (l *Language) Find(text []byte) ([]Definition, error) {
 			return found, nil
 		}
 	}
-	return find(scan(text, forms[l.Name]), func(line []byte) ([]string, bool) { return nil, l.defines(line) }), nil
+	s := scan(text, forms[l.Name])
+	return s.definitions(func(i int) ([]string, bool) { return nil, l.defines(s.lines[i]) }), nil
 }
 
 // Find returns the definitions that begin with the lines whose names [Namer.Name] finds, in the order of their lines.
@@ -58,25 +59,38 @@ func (n *Namer) Find(text []byte) ([]Definition, error) {
 	f := forms[n.Language()]
 	f.endsWithLine = !f.hasPreprocessor // C has types of parameters below the line with the name
 	s := scan(text, f)
-	at := -1
-	return find(s, func(line []byte) ([]string, bool) {
-		if at++; s.inside[at] {
-			return nil, false
+	names := make([][]string, len(s.lines)) // by the lines that their definitions begin in
+	for i, line := range s.lines {
+		if start, end, ok := n.Name(line); ok && !s.inside[i] {
+			begin := s.beginning(i)
+			names[begin] = append(names[begin], string(line[start:end]))
 		}
-		start, end, ok := n.Name(line)
-		return []string{string(line[start:end])}, ok
-	}), nil
+	}
+	return s.definitions(func(i int) ([]string, bool) { return names[i], len(names[i]) > 0 }), nil
 }
 
-// find returns the definitions that begin with the lines that define something. It asks about each line in turn.
-func find(s *source, defines func(line []byte) (names []string, ok bool)) (found []Definition) {
-	for i, line := range s.lines {
-		names, ok := defines(line)
-		if !ok {
-			continue
+// beginning returns the line with which a definition begins that has its name in a line: another one if that closes a
+// block, as the names of types in C do.
+func (s *source) beginning(i int) int {
+	if s.trimmed[i][0] != '}' {
+		return i
+	}
+	for at := i - 1; at >= 0; at-- {
+		line := s.trimmed[at]
+		if len(line) > 0 && s.indents[at] <= s.indents[i] && !s.inside[at] && !s.isCode(at) && !isLabel(line) {
+			return at
 		}
-		s.begins[i] = true
-		found = append(found, Definition{Line: i + 1, Text: string(bytes.TrimSpace(line)), names: names})
+	}
+	return i
+}
+
+// definitions returns the definitions that begin with the lines that define something.
+func (s *source) definitions(defines func(i int) (names []string, ok bool)) (found []Definition) {
+	for i := range s.lines {
+		if names, ok := defines(i); ok {
+			s.begins[i] = true
+			found = append(found, Definition{Line: i + 1, Text: string(s.trimmed[i]), names: names})
+		}
 	}
 	s.findStarts(found)
 	s.findEnds(found)
@@ -262,6 +276,8 @@ func (s *source) endOf(first, limit int) int {
 				return last
 			}
 			continue
+		case signature && s.isInstruction(i) && s.isWhole(last-1):
+			return last
 		case s.indents[i] > own, s.inside[i], !signature && isBranch(line):
 			signature = false
 		case !s.form.hasTripleQuotes && isLabel(line), s.isInstruction(i), !signature && s.form.beginsWithComment(line):

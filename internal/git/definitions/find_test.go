@@ -210,7 +210,7 @@ func TestDefinitionsAreFoundByName(t *testing.T) {
 			t.Fatal(err)
 		}
 		var lines []string
-		for _, d := range definitions.Named(found, c.name) {
+		for _, d := range definitions.Named(c.name, found) {
 			lines = append(lines, fmt.Sprint(d.Line))
 		}
 		if got := strings.Join(lines, " "); got != c.want {
@@ -280,7 +280,24 @@ namespace n {
 8 8 12 0 n
 9 9 11 1 A`},
 		"lines of Python": {"Python", "A = 1\nf()\nB = [\n    1,\n]\nf()\n", "1 1 1 0 A\n3 3 5 0 B"},
-		"no namer":        {"Markdown", "# A\n", ""},
+		"types of C with names at their ends": {"C", `typedef struct {
+	struct {
+		int x;
+	} in;
+} buf, *bufs;
+
+// list is a list.
+typedef struct list
+{
+	int y;
+} list_t;
+int z = 1;
+#define SOME \
+	5
+`, `1 1 5 0 buf
+7 8 11 0 list list_t
+13 13 14 0 SOME`},
+		"no namer": {"Markdown", "# A\n", ""},
 	} {
 		if got := strings.Join(namesOf(t, c.language, c.text), "\n"); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
@@ -327,7 +344,7 @@ func check(t *testing.T, name, text string, found []definitions.Definition) {
 			t.Fatalf("%s, %q: %+v after line %d", name, text, d, last)
 		}
 		last = d.Line
-		definitions.Named(found, d.Text)
+		definitions.Named(d.Text, found)
 	}
 }
 

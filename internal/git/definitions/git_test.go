@@ -78,11 +78,11 @@ trait T {|macro_rules! m {|use a::b;|  unsafe extern "C" fn h() {|let x = 1;|enu
 // A line is a definition if git takes it for one.
 func TestDefinitionsAreThoseOfGit(t *testing.T) {
 	gittest.Long(t)
-	if names := definitions.Names(); len(names) != len(samples) {
+	if names := definitions.LanguageNames(); len(names) != len(samples) {
 		t.Fatalf("%d languages, and samples of %d", len(names), len(samples))
 	}
 	compared, defined := 0, 0
-	for _, name := range definitions.Names() {
+	for _, name := range definitions.LanguageNames() {
 		sample := samples[name]
 		lines := append(strings.Split(strings.ReplaceAll(sample.lines, "|\n", "|"), "|"), mixed(name, sample.lines)...)
 		want := definedByGit(t, name, sample.file, lines)

@@ -41,15 +41,6 @@ const matlabFiles = "matlab"
 // objectiveC matches what most files of Objective-C have, and none of MATLAB.
 var objectiveC = regexp.MustCompile(`(?m)^(?:#(?:import|include|define)|@[a-z]+|//)`)
 
-// Names returns the names of all languages, in alphabetic order.
-func Names() []string {
-	names := make([]string, len(languages))
-	for i, l := range languages {
-		names[i] = l.name
-	}
-	return names
-}
-
 // defines reports whether a line, without its end, is a definition.
 func (l *Language) defines(line []byte) bool {
 	for _, r := range l.rules {

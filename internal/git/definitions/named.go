@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// Named returns the definitions of a name among those of a text. A qualified name, such as
+// Named returns the definitions of a name in the first of some lists for a text that has it. A qualified name, such as
 // Reader.Read or Reader::read, is that of a definition within another one, or of a method. Where
 // several lines fit, those that define the name come alone: others only mention it, such as
-// prototypes and parameters.
-func Named(list []Definition, name string) []Definition {
+// prototypes and parameters, and are returned if no list has a definition.
+func Named(name string, lists ...[]Definition) []Definition {
 	parts := strings.FieldsFunc(strings.NewReplacer("::", "\x00", "->", "\x00", ".", "\x00", "#", "\x00").Replace(name),
 		func(r rune) bool { return r == 0 })
 	if len(parts) == 0 {
 		return nil
 	}
 	last, outer := parts[len(parts)-1], parts[:len(parts)-1]
-	var classes [3][]Definition
-	for i, d := range list {
-		class := d.class(last)
-		if class < 0 || !within(list, i, last, outer) {
-			continue
-		}
-		classes[class] = append(classes[class], d)
-	}
-	for _, class := range classes {
-		if len(class) > 0 {
-			return class
+	for class := range classes {
+		for _, list := range lists {
+			var named []Definition
+			for i, d := range list {
+				if d.class(last) == class && within(list, i, last, outer) {
+					named = append(named, d)
+				}
+			}
+			if len(named) > 0 {
+				return named
+			}
 		}
 	}
 	return nil
@@ -51,6 +51,9 @@ func within(list []Definition, at int, name string, outer []string) bool {
 	}
 	return true
 }
+
+// classes are how many ways there are to have a name: see class.
+const classes = 3
 
 // class tells how a definition has a name: 0 as what it defines, 1 as what it declares, 2 as a
 // mention; -1 not at all.

@@ -6,6 +6,14 @@ import (
 	"testing"
 )
 
+// LanguageNames returns the names of git's languages, of which each has samples.
+func LanguageNames() (names []string) {
+	for _, l := range languages {
+		names = append(names, l.name)
+	}
+	return names
+}
+
 // TestPatterns holds that each language has one row, and that each expression has a group for the name.
 func TestPatterns(t *testing.T) {
 	t.Parallel()
