@@ -272,7 +272,7 @@ func (s *source) endOf(first, limit int) int {
 		line := s.trimmed[i]
 		switch {
 		case s.indents[i] == blankLine || len(line) == 0:
-			if signature && (s.isWhole(last-1) || s.form.endsWithLine && !goesOn(s.trimmed[last-1])) {
+			if signature && s.isWhole(last-1) {
 				return last
 			}
 			continue

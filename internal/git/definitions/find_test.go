@@ -279,7 +279,8 @@ namespace n {
 3 4 6 0 ADD
 8 8 12 0 n
 9 9 11 1 A`},
-		"lines of Python": {"Python", "A = 1\nf()\nB = [\n    1,\n]\nf()\n", "1 1 1 0 A\n3 3 5 0 B"},
+		"a blank line before a body": {"Vim Script", "fun! a#B()\n\n  call c()\nendfun\nlet x = 1\n", "1 1 4 0 B"},
+		"lines of Python":            {"Python", "A = 1\nf()\nB = [\n    1,\n]\nf()\n", "1 1 1 0 A\n3 3 5 0 B"},
 		"types of C with names at their ends": {"C", `typedef struct {
 	struct {
 		int x;
