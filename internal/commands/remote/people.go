@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/unpack"
 )
 
 // plainError is an error with a message for people.
@@ -34,6 +35,7 @@ func isAbsent(err error) bool {
 func forPeople(what string, err error) error {
 	text := ""
 	refused, isRefused := errors.AsType[*client.Error](err)
+	member, isUnsafe := errors.AsType[*unpack.RefusedError](err)
 	origin, leadsAway := errors.AsType[*client.OriginError](err)
 	_, isWorded := errors.AsType[*plainError](err)
 	switch {
@@ -49,6 +51,8 @@ func forPeople(what string, err error) error {
 	case leadsAway:
 		text = fmt.Sprintf("the server leads to another origin; pass --origin %s if its downloads may come from there",
 			origin.Origin)
+	case isUnsafe && member.Reason == unpack.Outside:
+		text = strings.TrimPrefix(member.Error(), "unpack: ") + "; --allow-external-symlinks makes such links"
 	case errors.Is(err, client.ErrNoList):
 		text = "it is a file, which repomcp cat shows"
 	case errors.Is(err, client.ErrNotVerified):
