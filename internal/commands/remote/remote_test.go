@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/client"
-	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/client/checkout"
+	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
