@@ -368,10 +368,28 @@ func (f file) named(name string) (text []byte, named []definitions.Definition, e
 	}
 	// Hunk headers show no macros of C and nothing that is indented, which search_code finds.
 	lines, err := index.NamerOf(f.entry.path).Find(text)
-	if named = definitions.Named(name, found, lines); err != nil || len(named) == 0 {
-		return nil, nil, f.noSymbol(name, slices.Concat(found, lines))
+	if err != nil {
+		return nil, nil, err
 	}
-	return text, named, nil
+	if named = definitions.Named(name, found, lines); len(named) > 0 {
+		return text, named, nil
+	}
+	known := namesOf(found, lines)
+	same := slices.DeleteFunc(slices.Clone(known), func(other string) bool { return !strings.EqualFold(other, name) })
+	if len(same) != 1 {
+		return nil, nil, f.noSymbol(name, known)
+	}
+	f.note("There is no %s; this is %s.", quote(clip(name)), quote(clip(same[0])))
+	return text, definitions.Named(same[0], found, lines), nil
+}
+
+// namesOf returns the names of definitions in alphabetic order.
+func namesOf(lists ...[]definitions.Definition) (names []string) {
+	for _, d := range slices.Concat(lists...) {
+		names = append(names, d.Names()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // showSymbol shows the definitions of a name with their comments.
@@ -409,13 +427,8 @@ func (f file) showSymbol(_ context.Context, name string) error {
 	return nil
 }
 
-// noSymbol returns the error for a name that a file does not define, with similar ones.
-func (f file) noSymbol(name string, found []definitions.Definition) error {
-	var known []string
-	for _, d := range found {
-		known = append(known, d.Names()...)
-	}
-	slices.Sort(known)
+// noSymbol returns the error for a name that is none of those that a file defines, with similar ones.
+func (f file) noSymbol(name string, known []string) error {
 	return say("%s of %s does not define %s.%s See what it defines with outline=true.", quote(clip(f.entry.path)), f.at,
-		quote(clip(name)), didYouMean(spelling.Closest(clip(name), slices.Compact(known), maxSuggested)))
+		quote(clip(name)), didYouMean(spelling.Closest(clip(name), known, maxSuggested)))
 }

@@ -152,16 +152,17 @@ func TestSymbolsAndOutlines(t *testing.T) {
 		arguments args
 		want      string // of the repository
 	}{
-		"symbol":      {args{"path": "a.c", "symbol": "a"}, "/* a adds. */\nstatic int a(int x)\n{\n\treturn x;\n}\n"},
-		"a method":    {args{"path": "m.go", "symbol": "T.M"}, "func (t T) M() {}\n"},
-		"a type":      {args{"path": "m.go", "symbol": "T"}, "// T is.\ntype T struct {\n\tx int\n}\n"},
-		"a macro":     {args{"path": "h.h", "symbol": "ADD"}, "#define ADD(a, b) \\\n\t((a) + (b))\n"},
-		"inside":      {args{"path": "h.h", "symbol": "n.A"}, "  // A is.\n  class A {\n  };\n"},
-		"JavaScript":  {args{"path": "a.js", "symbol": "read"}, "// read reads.\nexport function read() {\n  return limit\n}\n"},
-		"its outline": {args{"path": "a.js", "outline": true}, "1-1: const limit = 5\n4-6: export function read() {\n"},
-		"outline":     {args{"path": "a.c", "outline": true}, "4-7: static int a(int x)\n10-13: int b(void)\n"},
-		"some lines":  {args{"path": "a.c", "outline": true, "start_line": 5}, "10-13: int b(void)\n"},
-		"empty":       {args{"path": "empty.py", "outline": true}, ""},
+		"symbol":       {args{"path": "a.c", "symbol": "a"}, "/* a adds. */\nstatic int a(int x)\n{\n\treturn x;\n}\n"},
+		"a method":     {args{"path": "m.go", "symbol": "T.M"}, "func (t T) M() {}\n"},
+		"a type":       {args{"path": "m.go", "symbol": "T"}, "// T is.\ntype T struct {\n\tx int\n}\n"},
+		"another case": {args{"path": "h.h", "symbol": "add"}, "#define ADD(a, b) \\\n\t((a) + (b))\n"},
+		"a macro":      {args{"path": "h.h", "symbol": "ADD"}, "#define ADD(a, b) \\\n\t((a) + (b))\n"},
+		"inside":       {args{"path": "h.h", "symbol": "n.A"}, "  // A is.\n  class A {\n  };\n"},
+		"JavaScript":   {args{"path": "a.js", "symbol": "read"}, "// read reads.\nexport function read() {\n  return limit\n}\n"},
+		"its outline":  {args{"path": "a.js", "outline": true}, "1-1: const limit = 5\n4-6: export function read() {\n"},
+		"outline":      {args{"path": "a.c", "outline": true}, "4-7: static int a(int x)\n10-13: int b(void)\n"},
+		"some lines":   {args{"path": "a.c", "outline": true, "start_line": 5}, "10-13: int b(void)\n"},
+		"empty":        {args{"path": "empty.py", "outline": true}, ""},
 		"several": {args{"files": []any{"a.c", "m.go"}, "outline": true}, "==> a.c of one at ID <==\n" +
 			"4-7: static int a(int x)\n10-13: int b(void)\n==> m.go of one at ID <==\n4-6: type T struct {\n" +
 			"8-8: func (t T) M() {}\n"},
