@@ -46,7 +46,7 @@ func (l *Language) Find(text []byte) ([]Definition, error) {
 			return found, nil
 		}
 	}
-	s := scan(text, forms[l.Name])
+	s := scan(text, notations[l.Name])
 	return s.definitions(func(i int) ([]string, bool) { return nil, l.defines(s.lines[i]) }), nil
 }
 
@@ -56,9 +56,9 @@ func (n *Namer) Find(text []byte) ([]Definition, error) {
 	if isTooLarge(text) {
 		return nil, ErrTooLarge
 	}
-	f := forms[n.Language()]
-	f.endsWithLine = !f.hasPreprocessor // C has types of parameters below the line with the name
-	s := scan(text, f)
+	written := notations[n.Language()]
+	written.endsWithLine = !written.hasPreprocessor // C has types of parameters below the line with the name
+	s := scan(text, written)
 	names := make([][]string, len(s.lines)) // by the lines that their definitions begin in
 	for i, line := range s.lines {
 		if start, end, ok := n.Name(line); ok && !s.inside[i] {
@@ -103,28 +103,28 @@ func isTooLarge(text []byte) bool {
 
 // source is a text in lines.
 type source struct {
-	lines   [][]byte // without their ends
-	trimmed [][]byte // without white space around them
-	indents []int    // of the lines; blankLine if there is nothing else
-	begins  []bool   // whether the line is a definition
-	inside  []bool   // whether the line begins in a comment or a string
-	form    form
+	lines    [][]byte // without their ends
+	trimmed  [][]byte // without white space around them
+	indents  []int    // of the lines; blankLine if there is nothing else
+	begins   []bool   // whether the line is a definition
+	inside   []bool   // whether the line begins in a comment or a string
+	notation notation
 }
 
 // blankLine is the indent of lines without anything else.
 const blankLine = -1
 
-func scan(text []byte, f form) *source {
+func scan(text []byte, n notation) *source {
 	most := bytes.Count(text, []byte("\n")) + 1
 	s := &source{
-		lines: make([][]byte, 0, most), trimmed: make([][]byte, 0, most), indents: make([]int, 0, most), form: f,
+		lines: make([][]byte, 0, most), trimmed: make([][]byte, 0, most), indents: make([]int, 0, most), notation: n,
 	}
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		s.lines, s.trimmed = append(s.lines, line), append(s.trimmed, bytes.TrimSpace(line))
 		s.indents, text = append(s.indents, indentOf(line)), rest
 	}
-	s.begins, s.inside = make([]bool, len(s.lines)), f.inside(s.lines)
+	s.begins, s.inside = make([]bool, len(s.lines)), n.inside(s.lines)
 	return s
 }
 
@@ -183,7 +183,7 @@ func isComment(line []byte) bool {
 func (s *source) findEnds(found []Definition) {
 	indent := func(d *Definition) int {
 		switch {
-		case s.form.hasHeadings:
+		case s.notation.hasHeadings:
 			return len(d.Text) - len(bytes.TrimLeft([]byte(d.Text), "#"))
 		case s.inside[d.Line-1]: // it ends no definition
 			return math.MaxInt
@@ -228,7 +228,7 @@ func (s *source) close(open []*Definition, limit int) {
 	d := open[len(open)-1]
 	d.End = s.lastLine(d.Line, limit)
 	switch {
-	case s.form.hasHeadings || len(open) > maxDepth:
+	case s.notation.hasHeadings || len(open) > maxDepth:
 	case s.inside[d.Line-1]: // git takes the text for a definition
 		d.End = d.Line
 	case s.isInstruction(d.Line - 1):
@@ -240,11 +240,13 @@ func (s *source) close(open []*Definition, limit int) {
 
 // isCode reports whether a line that may be a comment in other languages is none in this one.
 func (s *source) isCode(i int) bool {
-	return s.isInstruction(i) || s.form.hasBlocks && s.trimmed[i][0] == '{'
+	return s.isInstruction(i) || s.notation.hasBlocks && s.trimmed[i][0] == '{'
 }
 
 // isInstruction reports whether a line that is not blank is one for the preprocessor.
-func (s *source) isInstruction(i int) bool { return s.form.hasPreprocessor && s.trimmed[i][0] == '#' }
+func (s *source) isInstruction(i int) bool {
+	return s.notation.hasPreprocessor && s.trimmed[i][0] == '#'
+}
 
 // endOfInstruction returns the last line of an instruction of the preprocessor, such as the definition of a macro.
 func (s *source) endOfInstruction(line int) int {
@@ -280,7 +282,7 @@ func (s *source) endOf(first, limit int) int {
 			return last
 		case s.indents[i] > own, s.inside[i], !signature && isBranch(line):
 			signature = false
-		case !s.form.hasTripleQuotes && isLabel(line), s.isInstruction(i), !signature && s.form.beginsWithComment(line):
+		case !s.notation.hasTripleQuotes && isLabel(line), s.isInstruction(i), !signature && s.notation.beginsWithComment(line):
 			continue // it belongs to the definition if more of that follows
 		case s.indents[i] < own:
 			return last
@@ -290,7 +292,7 @@ func (s *source) endOf(first, limit int) int {
 				return last
 			}
 			signature = true
-		case signature && !s.isWhole(last-1) && (!s.form.endsWithLine || goesOn(s.trimmed[last-1])):
+		case signature && !s.isWhole(last-1) && (!s.notation.endsWithLine || goesOn(s.trimmed[last-1])):
 			// a signature of several lines
 		default:
 			return last
@@ -313,7 +315,7 @@ func (s *source) opensBody(i int) bool {
 // isWhole reports whether a line ends a statement. A comment may follow.
 func (s *source) isWhole(i int) bool {
 	line := s.trimmed[i]
-	if s.form.hasBlocks {
+	if s.notation.hasBlocks {
 		for _, mark := range []string{"//", "/*"} {
 			if at := bytes.LastIndex(line, []byte(mark)); at > 0 {
 				line = bytes.TrimRight(line[:at], " \t")

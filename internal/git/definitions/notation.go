@@ -2,8 +2,8 @@ package definitions
 
 import "bytes"
 
-// form is how a language is written, as far as the ends of definitions depend on it.
-type form struct {
+// notation is how a language is written, as far as the ends of definitions depend on it.
+type notation struct {
 	hasHeadings     bool // definitions are headings, which tell their levels
 	hasPreprocessor bool // instructions that begin with "#" may stand anywhere
 	hasBlocks       bool // comments are between /* and */, and strings go on behind a backslash
@@ -11,13 +11,13 @@ type form struct {
 	endsWithLine    bool // a statement ends with its line, if nothing is open
 }
 
-// forms are those of languages, by their names in gitattributes(5) and in github-linguist.
-var forms = func() map[string]form {
-	blocks, preprocessor := form{hasBlocks: true}, form{hasBlocks: true, hasPreprocessor: true}
-	all := map[string]form{"markdown": {hasHeadings: true}}
+// notations are those of languages, by their names in gitattributes(5) and in github-linguist.
+var notations = func() map[string]notation {
+	blocks, preprocessor := notation{hasBlocks: true}, notation{hasBlocks: true, hasPreprocessor: true}
+	all := map[string]notation{"markdown": {hasHeadings: true}}
 	for _, row := range []struct {
-		form  form
-		names []string
+		notation notation
+		names    []string
 	}{
 		{preprocessor, []string{
 			"cpp", "csharp", "objc", "C", "C++", "C#", "Objective-C", "Objective-C++", "Cuda", "GLSL", "HLSL", "Metal",
@@ -27,10 +27,10 @@ var forms = func() map[string]form {
 			"Haxe", "Java", "JavaScript", "Kotlin", "Less", "Odin", "PHP", "Protocol Buffer", "Rust", "SCSS", "Scala",
 			"Solidity", "Swift", "SystemVerilog", "TSX", "Thrift", "TypeScript", "Verilog",
 		}},
-		{form{hasTripleQuotes: true}, []string{"python", "Python", "Cython", "Starlark"}},
+		{notation{hasTripleQuotes: true}, []string{"python", "Python", "Cython", "Starlark"}},
 	} {
 		for _, name := range row.names {
-			all[name] = row.form
+			all[name] = row.notation
 		}
 	}
 	return all
@@ -41,21 +41,21 @@ var endOfComment = []byte("*/")
 
 // inside returns which lines begin in a comment or a string. With a preprocessor these include lines that begin with a
 // string, because that is a part of the statement before, and those that an instruction goes on in.
-func (f form) inside(lines [][]byte) []bool {
+func (n notation) inside(lines [][]byte) []bool {
 	inside := make([]bool, len(lines))
-	if !f.hasBlocks && !f.hasTripleQuotes {
+	if !n.hasBlocks && !n.hasTripleQuotes {
 		return inside
 	}
 	var open []byte // what ends the comment or string; nil outside of them
 	opened, instruction := 0, false
 	for i, line := range lines {
 		line = bytes.TrimSpace(line)
-		inside[i] = open != nil || instruction || f.hasPreprocessor && bytes.HasPrefix(line, []byte{'"'})
+		inside[i] = open != nil || instruction || n.hasPreprocessor && bytes.HasPrefix(line, []byte{'"'})
 		if open == nil {
 			opened = i + 1
 		}
-		open = f.openAfter(line, open)
-		instruction = (instruction || f.hasPreprocessor && bytes.HasPrefix(line, []byte{'#'})) &&
+		open = n.openAfter(line, open)
+		instruction = (instruction || n.hasPreprocessor && bytes.HasPrefix(line, []byte{'#'})) &&
 			bytes.HasSuffix(line, []byte{'\\'})
 	}
 	if open != nil { // what has no end was none, but perhaps a regular expression
@@ -65,7 +65,7 @@ func (f form) inside(lines [][]byte) []bool {
 }
 
 // openAfter returns what ends the comment or string that is open behind a line, if open is what was before it.
-func (f form) openAfter(line, open []byte) []byte {
+func (n notation) openAfter(line, open []byte) []byte {
 	for at := 0; at < len(line); {
 		rest := line[at:]
 		switch {
@@ -75,41 +75,41 @@ func (f form) openAfter(line, open []byte) []byte {
 			at += 2
 		case open != nil:
 			at++
-		case f.startsComment(rest, line[:at]):
+		case n.startsComment(rest, line[:at]):
 			return nil
 		default:
-			open = f.opening(rest, line[:at])
+			open = n.opening(rest, line[:at])
 			at += max(len(open), 1)
 		}
 	}
 	// A string of one line ends with it, unless a backslash is before the end.
-	if len(open) == 1 && (!f.hasBlocks || !bytes.HasSuffix(line, []byte{'\\'})) {
+	if len(open) == 1 && (!n.hasBlocks || !bytes.HasSuffix(line, []byte{'\\'})) {
 		return nil
 	}
 	return open
 }
 
 // beginsWithComment reports whether a line without white space before it begins with a comment.
-func (f form) beginsWithComment(line []byte) bool {
-	return f.startsComment(line, nil) || f.hasBlocks && bytes.HasPrefix(line, []byte("/*"))
+func (n notation) beginsWithComment(line []byte) bool {
+	return n.startsComment(line, nil) || n.hasBlocks && bytes.HasPrefix(line, []byte("/*"))
 }
 
 // startsComment reports whether the rest of a line is a comment. A slash in a regular expression starts none.
-func (f form) startsComment(rest, before []byte) bool {
-	if f.hasTripleQuotes {
+func (n notation) startsComment(rest, before []byte) bool {
+	if n.hasTripleQuotes {
 		return rest[0] == '#'
 	}
-	return f.hasBlocks && bytes.HasPrefix(rest, []byte("//")) && !bytes.HasSuffix(before, []byte{':'})
+	return n.hasBlocks && bytes.HasPrefix(rest, []byte("//")) && !bytes.HasSuffix(before, []byte{':'})
 }
 
 // opening returns what ends the comment or string that begins here, or nil.
-func (f form) opening(rest, before []byte) []byte {
+func (n notation) opening(rest, before []byte) []byte {
 	switch {
-	case f.hasTripleQuotes && (bytes.HasPrefix(rest, []byte(`"""`)) || bytes.HasPrefix(rest, []byte("'''"))):
+	case n.hasTripleQuotes && (bytes.HasPrefix(rest, []byte(`"""`)) || bytes.HasPrefix(rest, []byte("'''"))):
 		return rest[:3]
 	case rest[0] == '"', rest[0] == '\'':
 		return rest[:1]
-	case f.hasBlocks && bytes.HasPrefix(rest, []byte("/*")) && !bytes.HasSuffix(before, []byte{'['}):
+	case n.hasBlocks && bytes.HasPrefix(rest, []byte("/*")) && !bytes.HasSuffix(before, []byte{'['}):
 		return endOfComment
 	}
 	return nil
