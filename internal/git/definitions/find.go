@@ -282,7 +282,8 @@ func (s *source) endOf(first, limit int) int {
 			return last
 		case s.indents[i] > own, s.inside[i], !signature && isBranch(line):
 			signature = false
-		case !s.notation.hasTripleQuotes && isLabel(line), s.isInstruction(i), !signature && s.notation.beginsWithComment(line):
+		case !s.notation.hasTripleQuotes && isLabel(line), s.isInstruction(i),
+			!signature && s.notation.beginsWithComment(line):
 			continue // it belongs to the definition if more of that follows
 		case s.indents[i] < own:
 			return last
