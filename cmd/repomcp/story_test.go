@@ -72,6 +72,7 @@ func TestStories(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SAMPLES", samples)
+			env.Setenv("REPOMCP_LISTEN", "127.0.0.1:0") // another program may have the default
 			for _, variable := range gittest.Env() {
 				if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "GIT_") {
 					env.Setenv(name, value)
