@@ -376,11 +376,14 @@ func (f file) named(name string) (text []byte, named []definitions.Definition, e
 	}
 	known := namesOf(found, lines)
 	same := slices.DeleteFunc(slices.Clone(known), func(other string) bool { return !strings.EqualFold(other, name) })
-	if len(same) != 1 {
+	if len(same) == 1 {
+		named = definitions.Named(same[0], found, lines)
+	}
+	if len(named) == 0 {
 		return nil, nil, f.noSymbol(name, known)
 	}
 	f.note("There is no %s; this is %s.", quote(clip(name)), quote(clip(same[0])))
-	return text, definitions.Named(same[0], found, lines), nil
+	return text, named, nil
 }
 
 // namesOf returns the names of definitions in alphabetic order.

@@ -143,7 +143,7 @@ func TestSymbolsAndOutlines(t *testing.T) {
 		gittest.Regular("m.go", "package m\n\n// T is.\ntype T struct {\n\tx int\n}\n\nfunc (t T) M() {}\n"),
 		gittest.Regular("h.h", "namespace n {\n  // A is.\n  class A {\n  };\n}\n#define ADD(a, b) \\\n\t((a) + (b))\n"),
 		gittest.Regular("a.js", "const limit = 5\n\n// read reads.\nexport function read() {\n  return limit\n}\n"),
-		gittest.Symlink("link", "a.c"))
+		gittest.Regular("Makefile", "a.o: a.c\n\tcc -c a.c\n..: x\n"), gittest.Symlink("link", "a.c"))
 	get := func(more args) reply {
 		more["repo"] = "one"
 		return s.call("get_file_contents", more)
@@ -155,6 +155,8 @@ func TestSymbolsAndOutlines(t *testing.T) {
 		"symbol":       {args{"path": "a.c", "symbol": "a"}, "/* a adds. */\nstatic int a(int x)\n{\n\treturn x;\n}\n"},
 		"a method":     {args{"path": "m.go", "symbol": "T.M"}, "func (t T) M() {}\n"},
 		"a type":       {args{"path": "m.go", "symbol": "T"}, "// T is.\ntype T struct {\n\tx int\n}\n"},
+		"a dot":        {args{"path": "Makefile", "symbol": "a.o"}, "a.o: a.c\n\tcc -c a.c\n"},
+		"its case":     {args{"path": "Makefile", "symbol": "A.o"}, "a.o: a.c\n\tcc -c a.c\n"},
 		"another case": {args{"path": "h.h", "symbol": "add"}, "#define ADD(a, b) \\\n\t((a) + (b))\n"},
 		"a macro":      {args{"path": "h.h", "symbol": "ADD"}, "#define ADD(a, b) \\\n\t((a) + (b))\n"},
 		"inside":       {args{"path": "h.h", "symbol": "n.A"}, "  // A is.\n  class A {\n  };\n"},
@@ -179,6 +181,7 @@ func TestSymbolsAndOutlines(t *testing.T) {
 		want      string
 	}{
 		"no symbol":   {args{"path": "a.c", "symbol": "bb"}, "a.c of one at "},
+		"only dots":   {args{"path": "Makefile", "symbol": ".."}, "does not define"},
 		"of a macro":  {args{"path": "h.h", "symbol": "ADDD"}, "Did you mean ADD"},
 		"a suggested": {args{"path": "m.go", "symbol": "t.m"}, "does not define t.m."},
 		"no pattern":  {args{"path": "a.xyz", "symbol": "f"}, "There is no pattern for the definitions of files such as a.xyz"},

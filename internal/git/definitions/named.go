@@ -2,6 +2,7 @@ package definitions
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,8 @@ func Named(name string, lists ...[]Definition) []Definition {
 		for _, list := range lists {
 			var named []Definition
 			for i, d := range list {
-				if d.class(last) == class && within(list, i, last, outer) {
+				whole := class == 0 && slices.Contains(d.names, name) // the dot is a part of names such as main.o
+				if whole || d.class(last) == class && within(list, i, last, outer) {
 					named = append(named, d)
 				}
 			}
