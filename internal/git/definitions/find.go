@@ -56,6 +56,11 @@ func (n *Namer) Find(text []byte) ([]Definition, error) {
 	if isTooLarge(text) {
 		return nil, ErrTooLarge
 	}
+	if n.Language() == "Go" {
+		if found, ok := parseGo(text, nil); ok {
+			return found, nil
+		}
+	}
 	written := notations[n.Language()]
 	written.endsWithLine = !written.hasPreprocessor // C has types of parameters below the line with the name
 	s := scan(text, written)

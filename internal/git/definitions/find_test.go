@@ -298,7 +298,8 @@ int z = 1;
 `, `1 1 5 0 buf
 7 8 11 0 list list_t
 13 13 14 0 SOME`},
-		"no namer": {"Markdown", "# A\n", ""},
+		"Go in a string": {"Go", "package a\n\nvar s = `\nfunc no() {\n`\n", "3 3 5 0 s"},
+		"no namer":       {"Markdown", "# A\n", ""},
 	} {
 		if got := strings.Join(namesOf(t, c.language, c.text), "\n"); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
