@@ -90,9 +90,9 @@ func TestConnectionsKeepTheirBounds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		c := newPeered(most, 100*share/most+1)
 		clients := rapid.SampledFrom([]string{"a", "a", "a", "b", "b", "c", Proxies})
-		steps := rapid.SampledFrom([]string{"open", "open", "open", "begin", "begin", "begin", "read", "idle", "close"})
+		steps := rapid.SampledFrom([]string{"open", "open", "open", "begin", "begin", "begin", "read", "read", "idle", "close"})
 		var open []*Conn
-		for range rapid.IntRange(50, 150).Draw(r, "steps") {
+		for range rapid.IntRange(200, 400).Draw(r, "steps") {
 			step, whole := steps.Draw(r, "step"), c.whole()
 			if len(open) == 0 {
 				step = "open"
