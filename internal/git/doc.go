@@ -44,8 +44,8 @@
 //
 // # Limits
 //
-// Repositories use SHA-1 object ids and the "files" ref backend; others are
-// recognised and refused with [ErrUnsupported].
+// Repositories with other object ids than SHA-1, and formats of refs besides files and reftable, are recognised
+// and refused with [ErrUnsupported].
 //
 // # Why these packages and not go-git
 //
