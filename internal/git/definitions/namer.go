@@ -111,7 +111,7 @@ func isStatement(line []byte) bool {
 }
 
 // definers are keywords that only definitions have before the name, so that it may be any word: def delete, fn new.
-var definers = regexp.MustCompile(`\b(?:def|fn|func|fun|function|sub|proc|method|package|using)\b`)
+var definers = regexp.MustCompile(`\b(?:def|defp|defmacro|fn|func|fun|function|sub|proc|method|package|using)\b`)
 
 // statements are the keywords of statements, which look like the names of functions before a parenthesis, or like types
 // before a name.

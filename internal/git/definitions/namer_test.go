@@ -59,16 +59,33 @@ export type Id = string → Id
     @Override public int hashCode() { → hashCode
     private static final int LIMIT = 5; → LIMIT
     List<String> read(int x) throws IOException; → read
+    Reader(String name, int x) throws IOException { → Reader
+    Reader(name, x);
     return read(x);
     return new Reader(x);
     } else if (read(x)) {`,
 		"C#": `    internal sealed class Reader : Base → Reader
     public async Task<int> ReadAsync(int x) → ReadAsync
+    public static T[] Read<T>(this T[] list, Func<T, bool> takes) → Read
+    private (int Size, bool Known) Measure(int x) → Measure
+    public delegate object? Factory(Type type); → Factory
+    public event EventHandler<EventArgs>? Closed; → Closed
+    event EventHandler Closed; → Closed
+    public new Guid Id { get; set; } → Id
+    int Size { get; } → Size
+    where T : class
+    get { return size; }
     throw new Exception(x);`,
 		"Kotlin": `data class Reader(val x: Int) → Reader
   override suspend fun read(x: Int) = 5 → read
-fun <T> List<T>.second(): T = get(1) → second`,
+fun <T> List<T>.second(): T = get(1) → second
+fun interface Reader { → Reader
+actual tailrec fun File.read(): Boolean { → read
+  fun ` + "`open`() → open\n  fun `open and read`() {",
 		"Swift": `public struct Reader { → Reader
+    package final class Reader: Base { → Reader
+    associatedtype Element: Sendable → Element
+import struct Foundation.Date
     func read(_ x: Int) -> Int { → read`,
 		"Scala": `case class Reader(x: Int) → Reader
   def read(x: Int): Int = 5 → read`,
@@ -132,9 +149,18 @@ function read-file { → read-file
 LIMIT=5 → LIMIT
 do_install() { → do_install
 	echo read_file`,
-		"Lua":             "local function M.read(x) → read\nM.read = function(x) → read\nread(x)",
-		"Elixir":          "  defp read(x) do → read\ndefmodule Foo.Reader do → Reader",
-		"Erlang":          "read(X) -> → read\n-record(reader, { → reader",
+		"Lua": "local function M.read(x) → read\nM.read = function(x) → read\nread(x)",
+		"Elixir": `  defp read(x) do → read
+defmodule Foo.Reader do → Reader
+  defmacro assert(x) do → assert
+  @type reader :: pid → reader
+  @callback read(term) :: term → read
+  @spec read(term) :: term`,
+		"Erlang": `read(X) -> → read
+read([Line, Column], → read
+-record(reader, { → reader
+-module(reader). → reader
+    read(X).`,
 		"Haskell":         "read :: Int -> Int → read\ndata Reader = Reader → Reader",
 		"OCaml":           "let rec read x = → read\ntype reader = { → reader",
 		"Clojure":         "(defn read-file [x] → read-file",
@@ -186,7 +212,7 @@ call s:Read("x")`,
 			lines++
 		}
 	}
-	if lines < 190 {
+	if lines < 215 {
 		t.Errorf("only %d lines", lines)
 	}
 }

@@ -4,13 +4,16 @@ package definitions
 const (
 	modifiers = `(?:(?:public|private|protected|internal|static|final|abstract|sealed|partial|override|virtual|async|` +
 		`readonly|open|inline|suspend|data|case|implicit|lazy|native|synchronized|unsafe|extern|default|fileprivate|` +
-		`mutating|required|convenience|export|declare|operator|inner|companion|const|volatile|transient|strictfp)\s+)*`
+		`mutating|required|convenience|export|declare|operator|inner|companion|const|volatile|transient|strictfp|` +
+		`package|annotation|value|tailrec|infix|expect|actual|external|indirect|nonisolated|late|covariant)\s+)*`
 	annotations = `(?:@[\w.]+(?:\([^)]*\))?\s+)*`
 	// attributes of a type, and the macros that stand for them.
 	attributes = `(?:(?:\w+(?:\s*\(\(?[^()]*\)?\))?|\[\[[^\]]*\]\])\s+){0,2}`
 	// parameters of a function, and perhaps its body. A declaration ends with a semicolon.
 	parameters = `\s*\((?:[^;]*|[^;{]*\{.*)$`
 	types      = `[\w.$]+(?:<[^=;]*>)?(?:\[\s*\])*[?*&]*`
+	// typeParameters come after the name of a generic function.
+	typeParameters = `(?:<[^<>()]*>)?`
 )
 
 // patterns are the expressions of languages, by their names in github-linguist. The first group that
@@ -41,15 +44,19 @@ var patterns = []struct {
 	}},
 	{[]string{"Java", "C#", "Groovy", "Apex", "D"}, []string{
 		`^\s*` + annotations + modifiers +
-			`(?:class|@?interface|enum|record|struct|namespace|delegate)\s+(?:\w+\.)*(\w+)`,
-		`^\s*` + annotations + modifiers + `(?:<[^>]+>\s+)?` + types + `\s+(\w+)\s*\([^;]*(?:\)[^;()]*;\s*)?$`,
-		`^\s*` + annotations + `(?:public|private|protected|internal|static|final)\s+` + modifiers + `(?:` + types +
-			`\s+)?(\w+)\s*(?:[({=;]|$)`,
+			`(?:class|@?interface|enum|record|struct|namespace)\s+(?:\w+\.)*(\w+)`,
+		`^\s*` + annotations + modifiers + `(?:delegate\s+)?(?:<[^>]+>\s+)?` + types + `\s+(\w+)` + typeParameters +
+			`\s*\([^;]*(?:\)[^;()]*;\s*)?$`,
+		`^\s*` + annotations + `(?:public|private|protected|internal|static|final)\s+` + modifiers +
+			`(?:new\s+|event\s+)?(?:(?:` + types + `|\([^()]*\)\??)\s+)?(\w+)` + typeParameters + `\s*(?:[({=;]|$)`,
+		`^\s+` + types + `\s+(\w+)\s*\{\s*(?:get|set|init)\b`, `^\s+event\s+` + types + `\s+(\w+)`,
+		`^\s+([A-Z]\w*)\s*\([^;()]*\)\s*(?:throws\s[^;{]*)?\{\s*$`, // a constructor
 	}},
 	{[]string{"Kotlin", "Swift", "Scala", "Dart"}, []string{
 		`^\s*` + annotations + modifiers +
-			`(?:fun|func|def|class|object|interface|trait|enum(?:\s+class)?|struct|protocol|extension|` +
-			`typealias|type|actor|mixin)\s+(?:<[^>]+>\s*)?(?:\w+(?:<[^>]*>)?\.)*([\w$]+)`,
+			`(?:fun\s+interface|fun|func|def|class|object|interface|trait|enum(?:\s+class)?|struct|protocol|extension|` +
+			`typealias|associatedtype|type|actor|mixin)\s+(?:<[^>]+>\s*)?(?:\w+(?:<[^>]*>)?\.)*` +
+			"(?:([\\w$]+)|`([\\w$]+)`)",
 		`^(?:\s{2}|\s{4}|\t)?` + annotations + modifiers + `(?:val|var|let)\s+(\w+)\s*[:=]`,
 		`^\s{0,2}` + modifiers + types + `\s+(\w+)\s*\([^;]*\)\s*(?:async\s*)?\{\s*$`,
 	}},
@@ -93,9 +100,10 @@ var patterns = []struct {
 	}},
 	{[]string{"Elixir"}, []string{
 		`^\s*def(?:p|macro|macrop|guard|guardp|delegate|module|protocol|impl|struct|exception)?\s+(?:\w+\.)*(\w+[?!]?)`,
+		`^\s*@(?:typep?|opaque|callback|macrocallback)\s+(\w+[?!]?)`,
 	}},
 	{[]string{"Erlang"}, []string{
-		`^([a-z]\w*)\s*\(.*\)\s*(?:when\b.*)?->`, `^-(?:record|define|type|opaque)\(?\s*(\w+)`,
+		`^([a-z]\w*)\s*\(`, `^-(?:module|record|define|type|opaque|callback)\b\(?\s*(\w+)`,
 	}},
 	{[]string{"Haskell", "PureScript", "Elm", "Idris"}, []string{
 		`^(?:data|newtype|type|class|instance|module)\s+(?:\w+\.)*(\w+)`, `^([a-z_][\w']*)\s*::`,
