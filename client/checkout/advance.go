@@ -107,13 +107,14 @@ func (a *advance) baseOfUpdate(ctx context.Context) (git.ID, error) {
 	return tracked, nil
 }
 
-// knows reports whether the clone has all of a commit, or of an annotated tag.
+// knows reports whether the clone has all of a commit, or of an annotated tag, and there is nothing to do. Where a
+// run has left HEAD, the server's branch may have been moved back to a commit that the clone has.
 func (a *advance) knows(ctx context.Context, announced string) (bool, error) {
 	if a.options.Ref != a.header.Ref {
 		return false, nil // its members say more
 	}
-	if announced == a.known.Tracked && a.isOurs() {
-		return true, nil
+	if a.isOurs() {
+		return announced == a.known.Tracked, nil
 	}
 	id, err := git.ParseID(announced)
 	if err != nil {

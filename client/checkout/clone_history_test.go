@@ -237,6 +237,31 @@ func TestUpdatesAreFromWhatIsThere(t *testing.T) {
 		p.isClone()
 	})
 	for _, how := range clones[:3] {
+		t.Run(how.name+", and the branch is moved back", func(t *testing.T) {
+			t.Parallel()
+			p := newClonePlace(t)
+			p.commit(oddFiles("one")...)
+			how.make(p)
+			for i := range 3 {
+				p.commit(oddFiles(fmt.Sprint("two ", i))...)
+				p.sync(checkouts)
+			}
+			p.repo.Git("update-ref", "refs/heads/main", "main~2")
+			tip := p.repo.Git("rev-parse", "main")
+			for range 2 {
+				result := p.sync(checkouts)
+				if p.git("rev-parse", "--is-shallow-repository") == "true" {
+					if p.isClone(); result.Behind != "" || result.Commit != tip {
+						t.Errorf("%+v", result)
+					}
+				} else if result.Behind != ReasonCommits || p.git("rev-parse", "origin/main") != tip {
+					t.Errorf("%+v", result)
+				}
+			}
+			p.commit(oddFiles("three")...)
+			p.sync(checkouts)
+			p.git("fsck", "--strict")
+		})
 		t.Run(how.name+", and the branch is replaced", func(t *testing.T) {
 			t.Parallel()
 			p := newClonePlace(t)

@@ -48,7 +48,7 @@ func TestRandomLivesOfClones(t *testing.T) {
 	}
 	t.Logf("%v", counts)
 	for _, kind := range []string{
-		"advanced", "as before", "with edits", ReasonEdited, ReasonCommits, ReasonElsewhere, "replaced",
+		"advanced", "as before", "with edits", ReasonEdited, ReasonCommits, ReasonElsewhere, "replaced", "moved back",
 	} {
 		if counts[kind] == 0 {
 			t.Errorf("nothing was %q", kind)
@@ -71,6 +71,10 @@ func (l *cloneLife) serve() {
 	switch l.random.IntN(10) {
 	case 0:
 	case 1:
+		l.counts["moved back"]++
+		commits := strings.Fields(l.repo.Git("rev-list", "--first-parent", "-n", "4", "main"))
+		l.repo.Git("update-ref", "refs/heads/main", commits[l.random.IntN(len(commits))])
+	case 2:
 		l.counts["replaced"]++
 		l.repo.Git("update-ref", "-d", "refs/heads/main")
 		l.commit(change(l.random, l.theirs, version)...)
