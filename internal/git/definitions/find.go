@@ -287,12 +287,13 @@ func (s *source) endOf(first, limit int) int {
 			return last
 		case s.indents[i] > own, s.inside[i], !signature && isBranch(line):
 			signature = false
-		case !s.notation.hasTripleQuotes && isLabel(line), s.isInstruction(i),
+		case !s.notation.hasNoLabels && isLabel(line), s.isInstruction(i),
 			!signature && s.notation.beginsWithComment(line):
 			continue // it belongs to the definition if more of that follows
 		case s.indents[i] < own:
 			return last
 		case signature && isOpening(line), string(line) == "{": // below the signature, which may have several lines
+		case signature && bytes.HasPrefix(line, []byte("where")): // conditions of its types
 		case isClosing(line):
 			if last = i + 1; !s.opensBody(i) {
 				return last
@@ -315,7 +316,12 @@ func (s *source) opensBody(i int) bool {
 	if bytes.ContainsAny(line[1:], "{(") || bytes.HasSuffix(line, []byte(":")) {
 		return true
 	}
-	return line[0] == ')' && i+1 < len(s.trimmed) && bytes.HasPrefix(s.trimmed[i+1], []byte("{"))
+	if line[0] != ')' && line[0] != '>' || i+1 == len(s.trimmed) {
+		return false
+	}
+	next := s.trimmed[i+1]
+	return bytes.HasPrefix(next, []byte("{")) || bytes.HasPrefix(next, []byte("where")) ||
+		bytes.IndexByte(line, ' ') > 0 && goesOn(line)
 }
 
 // isWhole reports whether a line ends a statement. A comment may follow.
@@ -355,7 +361,7 @@ func isLabel(line []byte) bool {
 var closers = [][]byte{[]byte("end"), []byte("END"), []byte("End"), []byte("esac"), []byte("fi"), []byte("done")}
 
 func isClosing(line []byte) bool {
-	if line[0] == '}' || line[0] == ')' || line[0] == ']' {
+	if bytes.IndexByte([]byte("})]>"), line[0]) >= 0 {
 		return true
 	}
 	return slices.ContainsFunc(closers, func(word []byte) bool { return bytes.HasPrefix(line, word) })

@@ -1,33 +1,54 @@
 package definitions
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // notation is how a language is written, as far as the ends of definitions depend on it.
 type notation struct {
-	hasHeadings     bool // definitions are headings, which tell their levels
-	hasPreprocessor bool // instructions that begin with "#" may stand anywhere
-	hasBlocks       bool // comments are between /* and */, and strings go on behind a backslash
-	hasTripleQuotes bool // strings of several lines are between three quotes
-	endsWithLine    bool // a statement ends with its line, if nothing is open
+	hasHeadings     bool   // definitions are headings, which tell their levels
+	hasPreprocessor bool   // instructions that begin with "#" may stand anywhere
+	hasBlocks       bool   // comments are between /* and */, and strings go on behind a backslash
+	hasNoLabels     bool   // a name before a colon at the end of a line is no label
+	hasLifetimes    bool   // an apostrophe begins a character or a lifetime, and r#" a string
+	endsWithLine    bool   // a statement ends with its line, if nothing is open
+	comment         string // what a comment of one line begins with
+	quotes          string // what strings are between
+	spanning        string // those of the quotes whose strings may have several lines
+	tripled         string // those of the quotes of which three enclose strings of several lines
 }
 
 // notations are those of languages, by their names in gitattributes(5) and in github-linguist.
 var notations = func() map[string]notation {
-	blocks, preprocessor := notation{hasBlocks: true}, notation{hasBlocks: true, hasPreprocessor: true}
+	blocks := notation{hasBlocks: true, comment: "//", quotes: `"'`}
+	with := func(change func(n *notation)) notation {
+		n := blocks
+		change(&n)
+		return n
+	}
 	all := map[string]notation{"markdown": {hasHeadings: true}}
 	for _, row := range []struct {
 		notation notation
 		names    []string
 	}{
-		{preprocessor, []string{
+		{with(func(n *notation) { n.hasPreprocessor = true }), []string{
 			"cpp", "csharp", "objc", "C", "C++", "C#", "Objective-C", "Objective-C++", "Cuda", "GLSL", "HLSL", "Metal",
 		}},
 		{blocks, []string{
-			"css", "dts", "java", "kotlin", "php", "rust", "ActionScript", "Apex", "D", "Dart", "Go", "Groovy", "Hack",
-			"Haxe", "Java", "JavaScript", "Kotlin", "Less", "Odin", "PHP", "Protocol Buffer", "Rust", "SCSS", "Scala",
-			"Solidity", "Swift", "SystemVerilog", "TSX", "Thrift", "TypeScript", "Verilog",
+			"css", "dts", "php", "ActionScript", "Apex", "D", "Go", "Hack", "Haxe", "Less", "Odin", "PHP",
+			"Protocol Buffer", "SCSS", "Solidity", "SystemVerilog", "Thrift", "Verilog",
 		}},
-		{notation{hasTripleQuotes: true}, []string{"python", "Python", "Cython", "Starlark"}},
+		{with(func(n *notation) { n.tripled = `"` }), []string{"java", "kotlin", "Java", "Kotlin", "Scala", "Swift"}},
+		{with(func(n *notation) { n.tripled = `"'` }), []string{"Dart", "Groovy"}},
+		{with(func(n *notation) { n.quotes, n.spanning = "\"'`", "`" }), []string{"JavaScript", "TSX", "TypeScript"}},
+		{with(func(n *notation) { n.hasLifetimes, n.quotes, n.spanning = true, `"`, `"` }), []string{"rust", "Rust"}},
+		{notation{hasNoLabels: true, comment: "#", quotes: `"'`, tripled: `"'`}, []string{
+			"python", "Python", "Cython", "Starlark",
+		}},
+		{notation{comment: ";", quotes: `"`, spanning: `"`}, []string{
+			"scheme", "Clojure", "Common Lisp", "Emacs Lisp", "Racket", "Scheme",
+		}},
 	} {
 		for _, name := range row.names {
 			all[name] = row.notation
@@ -43,7 +64,7 @@ var endOfComment = []byte("*/")
 // string, because that is a part of the statement before, and those that an instruction goes on in.
 func (n notation) inside(lines [][]byte) []bool {
 	inside := make([]bool, len(lines))
-	if !n.hasBlocks && !n.hasTripleQuotes {
+	if n.quotes == "" {
 		return inside
 	}
 	var open []byte // what ends the comment or string; nil outside of them
@@ -71,19 +92,21 @@ func (n notation) openAfter(line, open []byte) []byte {
 		switch {
 		case open != nil && bytes.HasPrefix(rest, open):
 			at, open = at+len(open), nil
-		case rest[0] == '\\' && !bytes.Equal(open, endOfComment):
+		case rest[0] == '\\' && (len(open) == 0 || open[0] != '*' && open[len(open)-1] != '#'):
 			at += 2
 		case open != nil:
 			at++
 		case n.startsComment(rest, line[:at]):
 			return nil
 		default:
-			open = n.opening(rest, line[:at])
-			at += max(len(open), 1)
+			var width int
+			open, width = n.opening(rest, line[:at])
+			at += width
 		}
 	}
 	// A string of one line ends with it, unless a backslash is before the end.
-	if len(open) == 1 && (!n.hasBlocks || !bytes.HasSuffix(line, []byte{'\\'})) {
+	if len(open) == 1 && !strings.Contains(n.spanning, string(open)) &&
+		(!n.hasBlocks || !bytes.HasSuffix(line, []byte{'\\'})) {
 		return nil
 	}
 	return open
@@ -96,21 +119,41 @@ func (n notation) beginsWithComment(line []byte) bool {
 
 // startsComment reports whether the rest of a line is a comment. A slash in a regular expression starts none.
 func (n notation) startsComment(rest, before []byte) bool {
-	if n.hasTripleQuotes {
-		return rest[0] == '#'
-	}
-	return n.hasBlocks && bytes.HasPrefix(rest, []byte("//")) && !bytes.HasSuffix(before, []byte{':'})
+	return n.comment != "" && bytes.HasPrefix(rest, []byte(n.comment)) &&
+		!(n.hasBlocks && bytes.HasSuffix(before, []byte{':'}))
 }
 
-// opening returns what ends the comment or string that begins here, or nil.
-func (n notation) opening(rest, before []byte) []byte {
+// opening returns what ends the comment or string that begins here, or nil, and the width of what begins it or of
+// what is no string.
+func (n notation) opening(rest, before []byte) (end []byte, width int) {
+	quote := rest[:1]
 	switch {
-	case n.hasTripleQuotes && (bytes.HasPrefix(rest, []byte(`"""`)) || bytes.HasPrefix(rest, []byte("'''"))):
-		return rest[:3]
-	case rest[0] == '"', rest[0] == '\'':
-		return rest[:1]
 	case n.hasBlocks && bytes.HasPrefix(rest, []byte("/*")) && !bytes.HasSuffix(before, []byte{'['}):
-		return endOfComment
+		return endOfComment, len(endOfComment)
+	case n.hasLifetimes && (quote[0] == 'r' || quote[0] == '\''):
+		return openingOfRust(rest)
+	case !strings.Contains(n.quotes, string(quote)):
+		return nil, 1
+	case strings.Contains(n.tripled, string(quote)) && len(rest) > 2 && rest[1] == quote[0] && rest[2] == quote[0]:
+		return rest[:3], 3
 	}
-	return nil
+	return quote, 1
+}
+
+// openingOfRust is the opening of a raw string, or the width of a character.
+func openingOfRust(rest []byte) (end []byte, width int) {
+	if rest[0] == 'r' {
+		hashes := len(rest[1:]) - len(bytes.TrimLeft(rest[1:], "#"))
+		if hashes > 0 && bytes.HasPrefix(rest[1+hashes:], []byte{'"'}) {
+			return append([]byte{'"'}, rest[1:1+hashes]...), hashes + 2
+		}
+		return nil, 1
+	}
+	if len(rest) > 2 && rest[1] == '\\' {
+		return nil, 3 + bytes.IndexByte(rest[3:], '\'') + 1
+	}
+	if len(rest) > 2 && rest[2] == '\'' {
+		return nil, 3
+	}
+	return nil, 1
 }
