@@ -107,19 +107,20 @@ func (n *Namer) Names(text []byte) func(number int, line []byte) []string {
 func isStatement(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t}")
 	n := bytes.IndexFunc(line, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return n > 0 && statements[string(line[:n])] && !bytes.HasPrefix(line, []byte("case "))
+	_, ok := statements[string(line[:max(n, 0)])]
+	return ok && !bytes.HasPrefix(line, []byte("case "))
 }
 
 // definers are keywords that only definitions have before the name, so that it may be any word: def delete, fn new.
 var definers = regexp.MustCompile(`\b(?:def|defp|defmacro|fn|func|fun|function|sub|proc|method|package|using)\b`)
 
 // statements are the keywords of statements, which look like the names of functions before a parenthesis, or like types
-// before a name.
+// before a name. The value tells whether it is a keyword in so many languages that it is never a name.
 var statements = map[string]bool{
 	"if": true, "else": true, "elif": true, "for": true, "foreach": true, "while": true, "until": true, "switch": true,
 	"catch": true, "return": true, "throw": true, "throws": true, "case": true, "do": true, "goto": true, "new": true,
-	"sizeof": true, "await": true, "yield": true, "delete": true, "typeof": true, "unless": true, "when": true,
-	"with": true, "using": true, "lock": true, "assert": true, "defined": true, "super": true, "import": true,
-	"package": true, "from": true, "echo": true, "print": true, "go": true, "defer": true,
-	"function": true,
+	"sizeof": true, "await": true, "yield": true, "typeof": true, "unless": true, "when": true, "function": true,
+	"and": true, "or": true, "not": true,
+	"assert": false, "defer": false, "defined": false, "delete": false, "echo": false, "from": false, "go": false,
+	"import": false, "lock": false, "package": false, "print": false, "super": false, "using": false, "with": false,
 }

@@ -28,8 +28,8 @@ var patterns = []struct {
 		`^([\pL_][\pL\d_]*)\s*(?::[^=]+)?=[^=]`,
 	}},
 	{[]string{"Ruby", "Crystal"}, []string{
-		`^\s*(?:(?:private|protected|public|abstract)\s+)?(?:def\s+(?:self\.)?|class\s+|module\s+|struct\s+|enum\s+)` +
-			`(?:\w+::)*(\w+[?!=]?)`,
+		`^\s*(?:(?:private|protected|public|abstract)\s+)?(?:def\s+(?:@*\w+\.)?|class\s+|module\s+|struct\s+|enum\s+)` +
+			`(?:\w*::)*(\w+[?!=]?)`,
 		`^\s*([A-Z]\w*)\s*=[^=~]`,
 	}},
 	{[]string{"JavaScript", "TypeScript", "TSX", "Vue", "Svelte", "Astro"}, []string{
@@ -45,17 +45,17 @@ var patterns = []struct {
 	{[]string{"Java", "C#", "Groovy", "Apex", "D"}, []string{
 		`^\s*` + annotations + modifiers +
 			`(?:class|@?interface|enum|record|struct|namespace)\s+(?:\w+\.)*(\w+)`,
-		`^\s*` + annotations + modifiers + `(?:delegate\s+)?(?:<[^>]+>\s+)?` + types + `\s+(\w+)` + typeParameters +
+		`^\s*` + annotations + modifiers + `(?:delegate\s+)?(?:<(?:[^<>]|<[^<>]*>)+>\s+)?` + types + `\s+(\w+)` + typeParameters +
 			`\s*\([^;]*(?:\)[^;()]*;\s*)?$`,
 		`^\s*` + annotations + `(?:public|private|protected|internal|static|final)\s+` + modifiers +
 			`(?:new\s+|event\s+)?(?:(?:` + types + `|\([^()]*\)\??)\s+)?(\w+)` + typeParameters + `\s*(?:[({=;]|$)`,
 		`^\s+` + types + `\s+(\w+)\s*\{\s*(?:get|set|init)\b`, `^\s+event\s+` + types + `\s+(\w+)`,
-		`^\s+([A-Z]\w*)\s*\([^;()]*\)\s*(?:throws\s[^;{]*)?\{\s*$`, // a constructor
+		`^\s+([A-Z]\w*)\s*\([^;{]*\)\s*(?:throws\s[^;{]*)?\{`, // a constructor
 	}},
 	{[]string{"Kotlin", "Swift", "Scala", "Dart"}, []string{
 		`^\s*` + annotations + modifiers +
 			`(?:fun\s+interface|fun|func|def|class|object|interface|trait|enum(?:\s+class)?|struct|protocol|extension|` +
-			`typealias|associatedtype|type|actor|mixin)\s+(?:<[^>]+>\s*)?(?:\w+(?:<[^>]*>)?\.)*` +
+			`typealias|associatedtype|type|actor|mixin)\s+(?:<[^>]+>\s*)?(?:\w+(?:<[^>]*>)?\??\.)*` +
 			"(?:([\\w$]+)|`([\\w$]+)`)",
 		`^(?:\s{2}|\s{4}|\t)?` + annotations + modifiers + `(?:val|var|let)\s+(\w+)\s*[:=]`,
 		`^\s{0,2}` + modifiers + types + `\s+(\w+)\s*\([^;]*\)\s*(?:async\s*)?\{\s*$`,
