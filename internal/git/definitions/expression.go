@@ -15,6 +15,7 @@ type expression struct {
 	first    bytesOf // the first bytes of lines that may match
 	text     bytesOf // likewise the first ones after blanks and tabs
 	required []byte  // bytes that are in each match
+	isOpen   bool    // no line with a semicolon matches: it ends statements
 }
 
 // bytesOf is a set of bytes.
@@ -38,6 +39,7 @@ func mustCompile(text string) *expression {
 		}
 		return e
 	}
+	e.isOpen = matchesEnd(tree) && !slices.ContainsFunc(program.Inst, func(i syntax.Inst) bool { return i.MatchRune(';') })
 	e.first.add(program, program.Start, false, make(map[int]bool))
 	e.text.add(program, program.Start, true, make(map[int]bool))
 	return e
@@ -84,6 +86,19 @@ func requiredBytes(tree *syntax.Regexp) (all []byte) {
 	return slices.Compact(all)
 }
 
+// matchesEnd reports whether each match goes on to the end of the line.
+func matchesEnd(tree *syntax.Regexp) bool {
+	switch tree.Op {
+	case syntax.OpEndText:
+		return true
+	case syntax.OpConcat, syntax.OpCapture:
+		return matchesEnd(tree.Sub[len(tree.Sub)-1])
+	case syntax.OpAlternate:
+		return !slices.ContainsFunc(tree.Sub, func(sub *syntax.Regexp) bool { return !matchesEnd(sub) })
+	}
+	return false
+}
+
 // mayMatch reports whether the expression has to be tried: it is true for all lines that match. None matches a blank
 // line, because a name has a letter.
 func (e *expression) mayMatch(line []byte) bool {
@@ -91,6 +106,9 @@ func (e *expression) mayMatch(line []byte) bool {
 		return false
 	}
 	if text := bytes.TrimLeft(line, " \t"); len(text) == 0 || !e.text[text[0]] {
+		return false
+	}
+	if e.isOpen && bytes.IndexByte(line, ';') >= 0 {
 		return false
 	}
 	for _, c := range e.required {

@@ -298,6 +298,75 @@ int z = 1;
 `, `1 1 5 0 buf
 7 8 11 0 list list_t
 13 13 14 0 SOME`},
+		"signatures of several lines": {"Kotlin", `class Cache internal constructor(
+  directory: Path,
+) : Closeable,
+  Flushable {
+  fun find(
+    name: String,
+  ): Boolean =
+    names.any { it == name }
+
+  fun read() {
+  }
+}
+val x = 1
+`, `1 1 12 0 Cache
+5 5 8 1 find
+10 10 11 1 read
+13 13 13 0 x`},
+		"parameters and conditions of types": {"Swift", `func read<
+    T: Reader,
+>(from: T) -> Int?
+{
+    1
+}
+func write<T>(to: T) throws
+where T: Writer {
+    2
+}
+let x = 1
+`, `1 1 6 0 read
+7 7 10 0 write
+11 11 11 0 x`},
+		"a type and a template": {"TypeScript", "type A = Pick<\n  B,\n  'c'\n>\nconst d = `\n}\nfunction no() {\n`\ntype E = F\n",
+			`1 1 4 0 A
+5 5 8 0 d
+9 9 9 0 E`},
+		"strings of Rust": {"Rust", `fn one<'a>(x: &'a str) -> char {
+    let _ = "
+fn no() {
+";
+    let _ = r##"
+"# }
+fn no() {
+"##;
+    let _ = ['"', '\'', '\u{22}'];
+}
+pub fn two<T>(x: T) -> Result<T>
+where
+    T: Clone,
+{
+}
+`, `1 1 10 0 one
+11 11 15 0 two`},
+		"strings of Lisp": {"Emacs Lisp", `(defun one (x)
+  "Do it; don't
+(defun no ()\" as said."
+  ;; a " in a comment
+  (eq x ?\"))
+(defvar two 'x)
+`, `1 1 5 0 one
+6 6 6 0 two`},
+		"a text block": {"Java", `class A {
+  void b() {
+    c("""
+}
+""");
+  }
+}
+`, `1 1 7 0 A
+2 2 6 1 b`},
 		"Go in a string": {"Go", "package a\n\nvar s = `\nfunc no() {\n`\n", "3 3 5 0 s"},
 		"no namer":       {"Markdown", "# A\n", ""},
 	} {
@@ -313,6 +382,7 @@ func FuzzFind(f *testing.F) {
 		f.Add("a."+file, samples[file].lines)
 	}
 	f.Add("a.c", "a\n/*\n*/\n*/ b {\n}\n")
+	f.Add("a.rs", `fn a() { r#" "; '\'' '\ `)
 	f.Add("a.rb", "def foo-bar(x)\n") // the word before the parenthesis is a part of the name
 	f.Fuzz(func(t *testing.T, file, text string) {
 		for _, name := range []string{file, "a.c", "a.py", "a.md", "a.go"} {
@@ -326,7 +396,7 @@ func FuzzFind(f *testing.F) {
 			}
 			check(t, name, text, found)
 		}
-		for _, name := range []string{"C", "JavaScript", "Python"} {
+		for _, name := range []string{"C", "JavaScript", "Python", "Rust", "Emacs Lisp"} {
 			found, err := definitions.NamerOf(name).Find([]byte(text))
 			if err != nil {
 				t.Skip()

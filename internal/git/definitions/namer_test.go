@@ -29,6 +29,8 @@ if x == parse(y):
 return parse(y)`,
 		"Ruby": `  def self.parse(x) → parse
   def delete(x) → delete
+    def block.each; yield(call) end → each
+module ::Reader → Reader
 class Foo::Bar < Baz → Bar
 LIMIT = 5 → LIMIT
 parse(x)`,
@@ -56,6 +58,8 @@ export type Id = string → Id
   for (const x of y) {`,
 		"Java": `public final class Reader extends Base { → Reader
     public static List<String> read(int x) throws IOException { → read
+    <T extends Comparable<T>> T go(T x) { → go
+    Reader(@Named("x") String name) {} → Reader
     @Override public int hashCode() { → hashCode
     private static final int LIMIT = 5; → LIMIT
     List<String> read(int x) throws IOException; → read
@@ -128,6 +132,19 @@ using Readers = std::vector<Reader>; → Readers
 using namespace std;
 extern "C" int read_file(const char *name) { → read_file
   double size( void ) const { → size
+  explicit Reader(const char* name) → Reader
+  explicit Reader(const char* name);
+  ~Reader() { close(); } → ~Reader
+  Reader(int x) : x_(x) {} → Reader
+  std::string read(const char* name, → read
+  template <typename T> auto end() const -> typename T::iterator { → end
+  bool empty() const noexcept → empty
+    return is_open(name,
+    std::cout << read(x)
+    is_open(x) ? read(x) : write(x);
+struct Reader<T, → Reader
+struct is_reader : std::false_type {}; → is_reader
+class Reader final : public Base { → Reader
   : _name(name)
   delete x;`,
 		"Rust": `pub(crate) async fn read<T>(x: T) -> u8 { → read
@@ -212,7 +229,7 @@ call s:Read("x")`,
 			lines++
 		}
 	}
-	if lines < 215 {
+	if lines < 230 {
 		t.Errorf("only %d lines", lines)
 	}
 }

@@ -8,13 +8,34 @@ const (
 		`package|annotation|value|tailrec|infix|expect|actual|external|indirect|nonisolated|late|covariant)\s+)*`
 	annotations = `(?:@[\w.]+(?:\([^)]*\))?\s+)*`
 	// attributes of a type, and the macros that stand for them.
-	attributes = `(?:(?:\w+(?:\s*\(\(?[^()]*\)?\))?|\[\[[^\]]*\]\])\s+){0,2}`
+	attributes = `(?:(?:\w+(?:\s*\(\(?[^()]*\)?\))?|\[\[[^\]]*\]\])\s+){0,2}?`
 	// parameters of a function, and perhaps its body. A declaration ends with a semicolon.
 	parameters = `\s*\((?:[^;]*|[^;{]*\{.*)$`
-	types      = `[\w.$]+(?:<[^=;]*>)?(?:\[\s*\])*[?*&]*`
+	// member is the beginning of a function that is indented, in a class of C++.
+	member = `^\s+(?:template\s*<[^;{}()]*>\s*)?(?:[A-Za-z_][\w:<>,]*[*&\s]+)+(\w+)`
+	types  = `[\w.$]+(?:<[^=;]*>)?(?:\[\s*\])*[?*&]*`
 	// typeParameters come after the name of a generic function.
 	typeParameters = `(?:<[^<>()]*>)?`
 )
+
+// ofC are the expressions of C. They are tried for most lines of many repositories, so C++ has some more.
+var ofC = []string{
+	`^\s*#\s*define\s+(\w+)`,
+	`^\s*(?:(?:typedef|static|extern|const|export)\s+)*(?:template\s*<.*>\s*)?(?:struct|class|union|` +
+		`enum(?:\s+class)?|namespace|@interface|@implementation|@protocol)\s+` + attributes +
+		`(\w+)\s*(?:<[^;{]*>\s*|<[^;{>()]*$)?(?:final\s*)?(?:[:{][^;]*|(?::[^;{]*)?\{.*\};?\s*|/[/*].*)?$`,
+	`^typedef\b[^;(]*\(\s*(?:\w+\s+)?\**\s*(\w+)\s*\)\s*\(`, // a pointer to functions
+	`^typedef\b.*?(\w+)\s*(?:\[[^\]]*\])?;`,
+	`^typedef\b[^;(){}]*[\s*](\w+)\s*\(`, // a type of functions
+	`^\}\s*(?:\w+\s*\(\(.*\)\)\s*)?\**(\w+)\s*[;,]`,
+	`^(?:extern\s+"C"\s+)?(?:[\w:<>,~]+(?:\([\w\s*]+\))?[*&\s]+)+[*&]*(?:[\w<>]+::)*(~?\w+)` + parameters,
+	`^(?:[\w<>]+::)+(~?\w+)` + parameters,
+	`^(\w+)\s*\((?:[^;]*\)\s*\{?|[^;)]*,)?\s*(?:/[/*].*)?$`, // the type is in the line before
+	`^\s*(?:template\s*<.*>\s*)?using\s+(\w+)\s*=`,
+	`^[-+]\s*\([^)]*\)\s*(\w+)`,
+	member + `\s*\([^;]*\)[^;()]*\{`,
+	`^(?:static|extern|const)\s+[^()=;]*?(\w+)\s*(?:\[[^\]]*\])*\s*=`,
+}
 
 // patterns are the expressions of languages, by their names in github-linguist. The first group that
 // takes part in a match is the name.
@@ -60,24 +81,12 @@ var patterns = []struct {
 		`^(?:\s{2}|\s{4}|\t)?` + annotations + modifiers + `(?:val|var|let)\s+(\w+)\s*[:=]`,
 		`^\s{0,2}` + modifiers + types + `\s+(\w+)\s*\([^;]*\)\s*(?:async\s*)?\{\s*$`,
 	}},
-	{[]string{"C", "C++", "Objective-C", "Objective-C++", "Cuda", "GLSL", "HLSL", "Metal"}, []string{
-		`^\s*#\s*define\s+(\w+)`,
-		`^\s*(?:(?:typedef|static|extern|const)\s+)*(?:template\s*<.*>\s*)?(?:struct|class|union|` +
-			`enum(?:\s+class)?|namespace|@interface|@implementation|@protocol)\s+` + attributes +
-			`(\w+)\s*(?:<[^;{]*>\s*)?(?:final\s*)?(?:[:{][^;]*|\{.*\};?\s*|/[/*].*)?$`,
-		`^typedef\b[^;(]*\(\s*(?:\w+\s+)?\**\s*(\w+)\s*\)\s*\(`, // a pointer to functions
-		`^typedef\b.*?(\w+)\s*(?:\[[^\]]*\])?;`,
-		`^typedef\b[^;(){}]*[\s*](\w+)\s*\(`, // a type of functions
-		`^\}\s*(?:\w+\s*\(\(.*\)\)\s*)?\**(\w+)\s*[;,]`,
-		`^(?:extern\s+"C"\s+)?(?:[\w:<>,~]+(?:\([\w\s*]+\))?[*&\s]+)+[*&]*(?:[\w<>]+::)*(~?\w+)` + parameters,
-		`^(?:[\w<>]+::)+(~?\w+)` + parameters,
-		`^(\w+)\s*\((?:[^;]*\)\s*\{?|[^;)]*,)?\s*(?:/[/*].*)?$`, // the type is in the line before
-		`^\s*(?:template\s*<.*>\s*)?using\s+(\w+)\s*=`,
-		`^[-+]\s*\([^)]*\)\s*(\w+)`,
-		`^\s+(?:(?:virtual|static|inline|explicit|constexpr|friend)\s+)*(?:\w[\w:<>,]*[*&\s]+)+(~?\w+)\s*\([^;]*\)\s*` +
-			`(?:const|noexcept|override|final|\s)*\{`,
-		`^(?:static|extern|const)\s+[^()=;]*?(\w+)\s*(?:\[[^\]]*\])*\s*=`,
-	}},
+	{[]string{"C", "Objective-C", "GLSL"}, ofC},
+	{[]string{"C++", "Objective-C++", "Cuda", "HLSL", "Metal"}, append([]string{
+		member + `\((?:[^;()]|\([^;()]*\))*(?:[,(]|\)(?:\s*(?:const|noexcept|override|final|->[^;{]*))*)$`,
+		`^\s+(?:\w+\s+)*explicit\s+(\w+)` + parameters, `^\s+(?:\w+\s+)*(~\w+)\s*\([^;]*\)[^;]*\{`,
+		`^\s+(?:\w+\s+)*(\w+)\s*\([^;{]*\)\s*(?:noexcept\b[^:]*)?:\s*\w[\w:<>]*\s*[({][^;]*$`, // a constructor
+	}, ofC...)},
 	{[]string{"Rust"}, []string{
 		`^\s*(?:pub(?:\([^)]*\))?\s+)?(?:default\s+|const\s+|async\s+|unsafe\s+|extern\s+(?:"[^"]*"\s+)?)*` +
 			`(?:fn|struct|enum|union|trait|type|mod|static(?:\s+mut)?|macro_rules!)\s+(\w+)`,
