@@ -39,7 +39,8 @@ func mustCompile(text string) *expression {
 		}
 		return e
 	}
-	e.isOpen = matchesEnd(tree) && !slices.ContainsFunc(program.Inst, func(i syntax.Inst) bool { return i.MatchRune(';') })
+	hasSemicolon := slices.ContainsFunc(program.Inst, func(i syntax.Inst) bool { return i.MatchRune(';') })
+	e.isOpen = matchesEnd(tree) && !hasSemicolon
 	e.first.add(program, program.Start, false, make(map[int]bool))
 	e.text.add(program, program.Start, true, make(map[int]bool))
 	return e

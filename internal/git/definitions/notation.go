@@ -120,7 +120,7 @@ func (n notation) beginsWithComment(line []byte) bool {
 // startsComment reports whether the rest of a line is a comment. A slash in a regular expression starts none.
 func (n notation) startsComment(rest, before []byte) bool {
 	return n.comment != "" && bytes.HasPrefix(rest, []byte(n.comment)) &&
-		!(n.hasBlocks && bytes.HasSuffix(before, []byte{':'}))
+		(!n.hasBlocks || !bytes.HasSuffix(before, []byte{':'}))
 }
 
 // opening returns what ends the comment or string that begins here, or nil, and the width of what begins it or of

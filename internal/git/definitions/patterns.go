@@ -66,8 +66,8 @@ var patterns = []struct {
 	{[]string{"Java", "C#", "Groovy", "Apex", "D"}, []string{
 		`^\s*` + annotations + modifiers +
 			`(?:class|@?interface|enum|record|struct|namespace)\s+(?:\w+\.)*(\w+)`,
-		`^\s*` + annotations + modifiers + `(?:delegate\s+)?(?:<(?:[^<>]|<[^<>]*>)+>\s+)?` + types + `\s+(\w+)` + typeParameters +
-			`\s*\([^;]*(?:\)[^;()]*;\s*)?$`,
+		`^\s*` + annotations + modifiers + `(?:delegate\s+)?(?:<(?:[^<>]|<[^<>]*>)+>\s+)?` + types +
+			`\s+(\w+)` + typeParameters + `\s*\([^;]*(?:\)[^;()]*;\s*)?$`,
 		`^\s*` + annotations + `(?:public|private|protected|internal|static|final)\s+` + modifiers +
 			`(?:new\s+|event\s+)?(?:(?:` + types + `|\([^()]*\)\??)\s+)?(\w+)` + typeParameters + `\s*(?:[({=;]|$)`,
 		`^\s+` + types + `\s+(\w+)\s*\{\s*(?:get|set|init)\b`, `^\s+event\s+` + types + `\s+(\w+)`,
@@ -75,8 +75,8 @@ var patterns = []struct {
 	}},
 	{[]string{"Kotlin", "Swift", "Scala", "Dart"}, []string{
 		`^\s*` + annotations + modifiers +
-			`(?:fun\s+interface|fun|func|def|class|object|interface|trait|enum(?:\s+class)?|struct|protocol|extension|` +
-			`typealias|associatedtype|type|actor|mixin)\s+(?:<[^>]+>\s*)?(?:\w+(?:<[^>]*>)?\??\.)*` +
+			`(?:fun\s+interface|fun|func|def|class|object|interface|trait|enum(?:\s+class)?|struct|protocol|` +
+			`extension|typealias|associatedtype|type|actor|mixin)\s+(?:<[^>]+>\s*)?(?:\w+(?:<[^>]*>)?\??\.)*` +
 			"(?:([\\w$]+)|`([\\w$]+)`)",
 		`^(?:\s{2}|\s{4}|\t)?` + annotations + modifiers + `(?:val|var|let)\s+(\w+)\s*[:=]`,
 		`^\s{0,2}` + modifiers + types + `\s+(\w+)\s*\([^;]*\)\s*(?:async\s*)?\{\s*$`,
