@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -364,23 +366,47 @@ func TestAnUploadThatHangs(t *testing.T) {
 	}
 }
 
-// Reading that hangs half-way goes on with a build.
+// stoppingBucket calls stop when the first bytes of an object were read.
+type stoppingBucket struct {
+	Bucket
+	stop func()
+}
+
+func (b *stoppingBucket) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	r, err := b.Bucket.Open(ctx, name, offset, length)
+	if err == nil && !strings.HasSuffix(name, sealSuffix) {
+		r = &stoppingReader{ReadCloser: r, stop: b.stop}
+	}
+	return r, err
+}
+
+type stoppingReader struct {
+	io.ReadCloser
+	stop func()
+	once sync.Once
+}
+
+func (r *stoppingReader) Read(p []byte) (int, error) {
+	defer r.once.Do(r.stop)
+	return r.ReadCloser.Read(p)
+}
+
+// Reading that hangs half-way goes on with a build. The object is larger than what the system holds for a connection.
 func TestAnObjectThatStopsHalfWay(t *testing.T) {
 	g := newGateway(t)
 	b := g.bucket(t)
 	defer func() { _ = b.Close() }()
-	s := &source{bytes: content(1, 40*chunkBytes)}
+	s := &source{bytes: content(1, 160*chunkBytes)}
 	c := replica(t, b)
 	mustRead(t, c, KeyOf("x"), s)
 	idle(c)
-	second := replica(t, b)
+	second := replica(t, &stoppingBucket{b, func() { g.stop(t) }})
 	second.objects.slow = 200 * time.Millisecond
 	e, err := second.Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	g.stop(t)
 	var out bytes.Buffer
 	if err := e.WriteTo(t.Context(), &out); err != nil || !bytes.Equal(out.Bytes(), s.bytes) {
 		t.Errorf("%d bytes and %v", out.Len(), err)
