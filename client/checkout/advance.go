@@ -20,7 +20,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 )
 
-// deltaDepth is how many commits an update brings at most, so that those of a usual push are connected
+// deltaDepth is the distance of the commits that an update brings at most, so that those of a usual push are connected
 // with the ones that a clone has.
 const deltaDepth = "100"
 
