@@ -15,10 +15,11 @@ import (
 
 // cloneState is how the last run left a clone.
 type cloneState struct {
-	Commit  string `json:"commit"`  // "" if there was nothing to bring
-	Head    string `json:"head"`    // the branch, or ""
-	Tracked string `json:"tracked"` // the object of the server's branch or tag
-	Index   string `json:"index"`   // names the index file
+	Commit  string `json:"commit"`            // "" if there was nothing to bring
+	Head    string `json:"head"`              // the branch, or ""
+	Tracked string `json:"tracked"`           // the object of the server's branch or tag
+	Index   string `json:"index"`             // names the index file
+	Fetched string `json:"fetched,omitempty"` // what the run made of the remembered branch, if HEAD stayed behind
 }
 
 func (f *folder) readCloneState() (s cloneState, err error) {
@@ -38,7 +39,9 @@ func (f *folder) remember(r *dotgit.Repository, in *dotgit.Incoming) error {
 	if err != nil {
 		return err
 	}
-	return f.writeCloneState(cloneState{in.Commit.String(), in.Branch(), in.Target.String(), index})
+	return f.writeCloneState(cloneState{
+		Commit: in.Commit.String(), Head: in.Branch(), Tracked: in.Target.String(), Index: index,
+	})
 }
 
 func (f *folder) writeCloneState(s cloneState) error {

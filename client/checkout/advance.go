@@ -171,7 +171,7 @@ func (a *advance) track(ctx context.Context) (err error) {
 		return err
 	}
 	later, related := false, a.known != cloneState{} || a.fromBase
-	if !a.tracked.IsZero() && a.tracked.String() != a.known.Tracked {
+	if was := a.tracked.String(); !a.tracked.IsZero() && was != a.known.Tracked && was != a.known.Fetched {
 		if later, err = a.update.IsAncestor(ctx, a.update.Commit, a.tracked); err != nil {
 			return err
 		}
@@ -187,7 +187,11 @@ func (a *advance) track(ctx context.Context) (err error) {
 	case later:
 		return a.update.Publish()
 	default:
-		return errors.Join(a.update.Publish(), a.update.Track(a.tracked))
+		if err := errors.Join(a.update.Publish(), a.update.Track(a.tracked)); err != nil {
+			return err
+		}
+		a.known.Fetched = a.update.Target.String()
+		return a.writeCloneState(a.known)
 	}
 }
 

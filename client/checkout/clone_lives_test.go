@@ -18,7 +18,8 @@ type cloneLife struct {
 	*place
 	random *rand.Rand
 	theirs map[string]gittest.File
-	number int // of the last change
+	number int    // of the last change
+	synced string // the commit to which the last update brought the clone
 	counts map[string]int
 }
 
@@ -141,7 +142,12 @@ func (l *cloneLife) chapter() {
 		if after := l.questions(); !maps.Equal(after, before) || !maps.Equal(now, files) {
 			l.t.Errorf("%v, before it was %v: %+v", after, before, result)
 		}
+		onMain := l.git("rev-parse", "--abbrev-ref", "HEAD") == "main"
+		if result.Behind == "" && onMain && head == l.synced && head != tip {
+			l.t.Errorf("nothing was changed since %s, and it stays there instead of %s: %+v", head, tip, result)
+		}
 	default:
+		l.synced = tip
 		l.counts["advanced"]++
 		l.isAt(tip, before["status --porcelain"])
 	}
