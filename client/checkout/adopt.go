@@ -19,7 +19,7 @@ type cloneState struct {
 	Head    string `json:"head"`              // the branch, or ""
 	Tracked string `json:"tracked"`           // the object of the server's branch or tag
 	Index   string `json:"index"`             // names the index file
-	Fetched string `json:"fetched,omitempty"` // what the run made of the remembered branch, if HEAD stayed behind
+	Fetched string `json:"fetched,omitempty"` // what the run set origin's branch to, if HEAD stayed behind
 }
 
 func (f *folder) readCloneState() (s cloneState, err error) {

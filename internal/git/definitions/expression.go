@@ -12,10 +12,10 @@ import (
 // nothing, and finding that out by ten expressions takes longer than anything else in an index.
 type expression struct {
 	*regexp.Regexp
-	first    bytesOf // the first bytes of lines that may match
-	text     bytesOf // likewise the first ones after blanks and tabs
-	required []byte  // bytes that are in each match
-	isOpen   bool    // no line with a semicolon matches: it ends statements
+	first       bytesOf // the first bytes of lines that may match
+	text        bytesOf // likewise the first ones after blanks and tabs
+	required    []byte  // bytes that are in each match
+	noSemicolon bool    // a line with a semicolon does not match
 }
 
 // bytesOf is a set of bytes.
@@ -40,7 +40,7 @@ func mustCompile(text string) *expression {
 		return e
 	}
 	hasSemicolon := slices.ContainsFunc(program.Inst, func(i syntax.Inst) bool { return i.MatchRune(';') })
-	e.isOpen = matchesEnd(tree) && !hasSemicolon
+	e.noSemicolon = matchesEnd(tree) && !hasSemicolon
 	e.first.add(program, program.Start, false, make(map[int]bool))
 	e.text.add(program, program.Start, true, make(map[int]bool))
 	return e
@@ -109,7 +109,7 @@ func (e *expression) mayMatch(line []byte) bool {
 	if text := bytes.TrimLeft(line, " \t"); len(text) == 0 || !e.text[text[0]] {
 		return false
 	}
-	if e.isOpen && bytes.IndexByte(line, ';') >= 0 {
+	if e.noSemicolon && bytes.IndexByte(line, ';') >= 0 {
 		return false
 	}
 	for _, c := range e.required {
