@@ -270,3 +270,43 @@ func TestGitTakesLittleMemory(t *testing.T) {
 		cancel()
 	}
 }
+
+// The server's own memory shrinks by what git may take, and grows again afterwards. Where the memory is short
+// nevertheless, the kernel ends git, and not the server.
+func TestGitTakesItsMemoryFromTheServer(t *testing.T) {
+	t.Parallel()
+	gittest.Long(t)
+	root := t.TempDir()
+	mirror := gittest.At(t, filepath.Join(root, "app.git"))
+	commit := mirror.Commit("main", gittest.Regular("large", gittest.Noise(16<<20)))
+	const budget, least = 256 << 20, 64 << 20
+	p, admin := startWithAdmin(t, root, "--memory-budget=256MiB")
+	bound := func() float64 { return p.number(t, admin, "go_gc_gomemlimit_bytes") }
+	if bound() != budget {
+		t.Fatalf("the server has %v bytes", bound())
+	}
+	leave := p.beginFetch(t, "app", wantAll(commit))
+	if room := budget - bound(); room < least || room > least+1<<20 {
+		t.Errorf("git has %v bytes, want %d or a little more", room, least)
+	}
+	scores := 0
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.cmd.Process.Pid)) // the pattern is good
+	for _, task := range tasks {
+		children, _ := os.ReadFile(task) // the thread may have ended
+		for child := range strings.FieldsSeq(string(children)) {
+			score, err := os.ReadFile("/proc/" + child + "/oom_score_adj")
+			if scores++; err != nil || string(score) != "1000\n" {
+				t.Errorf("the kernel ends git with %q, %v", score, err)
+			}
+		}
+	}
+	if _, err := os.Stat("/proc/self/oom_score_adj"); err == nil && scores == 0 {
+		t.Error("no git runs")
+	}
+	leave()
+	for end := time.Now().Add(30 * time.Second); bound() != budget; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("git has ended, and the server has %v bytes", bound())
+		}
+	}
+}

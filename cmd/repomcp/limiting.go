@@ -80,6 +80,7 @@ func (f *mirrorFlags) limit(env cli.Environment) *limits.Limiter {
 	l := f.limiting
 	return limits.New(limits.Options{
 		Memory:  limits.Requests(memory, f.historyCache+f.searchCache+f.index.memory, f.workers),
+		Process: debug.SetMemoryLimit(-1), SetProcess: limits.BoundProcess,
 		Streams: l.streams, Calls: l.calls, PerRepository: l.perRepository, Share: min(l.share, 100),
 		Patience: l.patience,
 	})

@@ -18,6 +18,7 @@
 //     not delay a single request of another by more than the running requests.
 //   - No request waits longer than the patience, and a request that leaves the queue leaves nothing
 //     behind.
+//   - While programs run for requests, the process itself has less memory.
 //
 // A nil [Limiter] limits nothing.
 //
@@ -77,6 +78,10 @@ const (
 type Options struct {
 	// Memory is what all requests may reserve together, in bytes.
 	Memory int64
+	// Process is the bound of the process's whole memory, and SetProcess changes it while programs run; nil leaves
+	// it alone.
+	Process    int64
+	SetProcess func(bytes int64)
 	// Streams is how many archives and files are sent at a time; 0 means [DefaultStreams].
 	Streams int
 	// Calls is how many costly calls run at a time; 0 means 4 for each processor.
@@ -93,6 +98,8 @@ type Options struct {
 // Limiter has the gates that requests pass.
 type Limiter struct {
 	streams, calls, ranges, bodies, openings *gate
+
+	programs programs
 }
 
 // New makes a limiter.
@@ -121,7 +128,7 @@ func New(o Options) *Limiter {
 	return &Limiter{
 		streams: newGate(part(streamParts, o.Streams)), calls: newGate(part(callParts, o.Calls)),
 		bodies: newGate(part(bodyParts, bodies)), ranges: newGate(parts),
-		openings: newGate(openings),
+		openings: newGate(openings), programs: programs{process: o.Process, set: o.SetProcess, bound: o.Process},
 	}
 }
 

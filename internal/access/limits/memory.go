@@ -1,6 +1,11 @@
 package limits
 
-import "github.com/KimMachineGun/automemlimit/memlimit"
+import (
+	"runtime/debug"
+	"runtime/metrics"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
 
 const (
 	// unknownMemory is assumed for a machine whose memory is unknown.
@@ -48,4 +53,15 @@ func Caches(memory int64) int64 { return memory / 4 }
 // not found yet. Something is left however large the caches are.
 func Requests(memory, caches int64, workers int) int64 {
 	return max((memory-base-caches-int64(workers)*perWorker)/5*4, memory/8)
+}
+
+// BoundProcess sets the bound of the process's memory. What the process has beyond it goes back to the system at once,
+// because a program is about to need it: the runtime by itself gives back a little at a time.
+func BoundProcess(bytes int64) {
+	debug.SetMemoryLimit(bytes)
+	had := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(had)
+	if int64(had[0].Value.Uint64()-had[1].Value.Uint64()) > bytes {
+		debug.FreeOSMemory()
+	}
 }

@@ -100,6 +100,8 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	switch {
 	case len(rest) != 2:
 		return cli.Misused(errors.New("name a repository and a folder"))
+	case strings.Contains(rest[0], "://"):
+		return cli.Misused(fmt.Errorf("%s is a URI: name the repository, such as hello or hello@main", rest[0]))
 	case f.watch && !f.once && o.DryRun:
 		return cli.Misused(errors.New("--dry-run does not go with --watch"))
 	case f.clone && o.Profile != "" && o.Profile != checkout.ProfileCheckout:

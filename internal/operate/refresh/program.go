@@ -57,7 +57,10 @@ func (p *program) call(ctx context.Context, m mirror) error {
 	command.Stdout, command.Stderr = said, said
 	processes.Own(command, syscall.SIGTERM)
 	command.WaitDelay = gracePeriod
-	err := command.Run()
+	err := processes.Start(command)
+	if err == nil {
+		err = command.Wait()
+	}
 	if err != nil && ctx.Err() != nil {
 		processes.Kill(command)
 	}

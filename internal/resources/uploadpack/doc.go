@@ -20,9 +20,9 @@
 // the refs, and with those that clients of this server got in a list during the last minute: a force-push between a
 // client's two requests does no harm. Other ids are searched with `git rev-list --objects`, from the newest commits on.
 //
-// [limits.Limiter] reserves memory before a program starts, and the configuration bounds the program's memory. A
-// program waits while its output is not read. It ends, with all its child processes, with the session, the context or
-// the engine; nothing of it is left when Close has returned.
+// [limits.Limiter] reserves memory before a program starts, and has this process take less while git reads objects. The
+// configuration bounds the program's memory. A program waits while its output is not read. It ends, with all its child
+// processes, with the session, the context or the engine; nothing of it is left when Close has returned.
 //
 // # Limits
 //

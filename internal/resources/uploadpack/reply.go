@@ -47,7 +47,7 @@ func (s *Session) run(input io.Reader, args ...string) (*Reply, error) {
 	command.Stdin, command.Stderr = input, r.said
 	out, err := command.StdoutPipe()
 	if err == nil {
-		err = command.Start()
+		err = processes.Start(command)
 	}
 	if err != nil {
 		return nil, machineError(err)

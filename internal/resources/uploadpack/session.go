@@ -38,6 +38,7 @@ type Session struct {
 	refs    map[git.ID]struct{} // the ids that served refs hold
 	memory  int64               // needed to make a pack
 	grants  []*limits.Grant
+	room    func() // gives back the memory of the program that makes a pack; nil before
 	request *os.File
 }
 
@@ -111,6 +112,9 @@ func (s *Session) Close() {
 	for _, grant := range s.grants {
 		grant.Release()
 	}
+	if s.room != nil {
+		s.room()
+	}
 	s.engine.sessions.Done()
 }
 
@@ -152,8 +156,8 @@ func (s *Session) Serve(request io.Reader) (*Reply, error) {
 	if asked.lists {
 		s.engine.listed.add(s.repository.Name(), s.refs, time.Now())
 		err = s.reserve(s.engine.options.Limits.Call, listMemory)
-	} else {
-		err = s.reserve(s.engine.options.Limits.Stream, s.memory)
+	} else if err = s.reserve(s.engine.options.Limits.Stream, s.memory); err == nil {
+		s.room = s.engine.options.Limits.Program(s.memory)
 	}
 	if err != nil {
 		return nil, err

@@ -40,6 +40,7 @@ func (s *Session) checkWants(wanted []git.ID) error {
 		return err
 	}
 	defer grant.Release()
+	defer s.engine.options.Limits.Program(s.memory)()
 	for _, search := range searches {
 		missing, err := s.missing(search.args, wanted, search.rest)
 		if err != nil {
