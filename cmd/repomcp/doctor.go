@@ -150,7 +150,7 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, Probe: admin.Probe,
 		AdminToken: f.operator.wanted(), AdminTokenFile: f.operator.tokenFile, PublicURL: f.publicURL,
 		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
-		Memory: f.historyCache + f.searchCache + f.index.memory, TLSCert: f.tlsCert, TLSKey: f.tlsKey,
+		Memory: f.caches(), TLSCert: f.tlsCert, TLSKey: f.tlsKey,
 		SessionKey: f.sessionKeyFile,
 		LinkKeys:   f.links.keyFile, Redis: f.links.redis, CacheDir: f.cache.dir, CacheBytes: f.cache.bytes,
 		Bucket: f.cache.objects, PublicBucket: f.cache.public,

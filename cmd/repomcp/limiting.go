@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/git"
 )
 
 // limitFlags define the resources of requests.
@@ -57,6 +58,8 @@ func (f *limitFlags) budget(env cli.Environment) int64 {
 // fitCaches shrinks caches of default size if there is little memory.
 func (f *mirrorFlags) fitCaches(memory int64) {
 	caches := limits.Caches(memory)
+	f.packIndexes = min(git.DefaultPackIndexBytes, caches/4)
+	caches -= f.packIndexes
 	if !f.index.chosen() {
 		f.index.memory = min(f.index.memory, caches*3/8)
 		caches -= f.index.memory
@@ -65,6 +68,11 @@ func (f *mirrorFlags) fitCaches(memory int64) {
 		f.searchCache = caches / 5
 		f.historyCache = caches - f.searchCache
 	}
+}
+
+// caches is the size of all caches together.
+func (f *mirrorFlags) caches() int64 {
+	return f.packIndexes + f.historyCache + f.searchCache + f.index.memory
 }
 
 // limit divides the memory.
@@ -79,7 +87,7 @@ func (f *mirrorFlags) limit(env cli.Environment) *limits.Limiter {
 	f.workers = limits.Workers(memory, runtime.GOMAXPROCS(0))
 	l := f.limiting
 	return limits.New(limits.Options{
-		Memory:  limits.Requests(memory, f.historyCache+f.searchCache+f.index.memory, f.workers),
+		Memory:  limits.Requests(memory, f.caches(), f.workers),
 		Process: debug.SetMemoryLimit(-1), SetProcess: limits.BoundProcess,
 		Streams: l.streams, Calls: l.calls, PerRepository: l.perRepository, Share: min(l.share, 100),
 		Patience: l.patience,

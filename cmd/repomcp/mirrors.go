@@ -86,6 +86,7 @@ type mirrorFlags struct {
 	tools            []string
 	noLinks          bool
 	historyCache     int64
+	packIndexes      int64 // by the memory
 	noEvents         bool
 	maxSubscriptions int
 	checkoutOrigin   string
@@ -192,7 +193,9 @@ func (f mirrorFlags) open(
 ) (*mirrors, error) {
 	catalogue, err := f.openCatalogue(repos.Options{
 		Rescan: f.rescan, Visible: visible, Logger: logger,
-		Store: git.StoreOptions{GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2},
+		Store: git.StoreOptions{
+			GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, PackIndexBytes: f.packIndexes,
+		},
 	})
 	if err != nil {
 		return nil, err

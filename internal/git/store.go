@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,7 +19,13 @@ type StoreOptions struct {
 	// CommitGraphBytes bounds the memory of commit-graph files and of the commits that refs lead
 	// to; 0 means [DefaultCommitGraphBytes]. Larger files are not used.
 	CommitGraphBytes int64
+	// PackIndexBytes bounds the memory of the indexes of packs; 0 means [DefaultPackIndexBytes]. What is not in
+	// memory is read from the files.
+	PackIndexBytes int64
 }
+
+// DefaultPackIndexBytes holds the indexes of about nine million objects.
+const DefaultPackIndexBytes = 256 << 20
 
 // Store has the repositories below one root folder: the descriptors that they share, and the caches
 // of their histories. Any number of goroutines may use it.
@@ -42,7 +49,7 @@ func NewStore(root string, options StoreOptions) (*Store, error) {
 	if err != nil {
 		return nil, files.Pathless(err) // the caller knows the path
 	}
-	database, err := objects.New(absolute)
+	database, err := objects.New(absolute, cmp.Or(options.PackIndexBytes, DefaultPackIndexBytes))
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}

@@ -101,7 +101,7 @@ func (d *descriptors) addSet(set *packSet) {
 func (d *descriptors) reserve(n int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.used+n > d.limit || d.indexes.Exceeded() {
+	for d.used+n > d.limit || d.indexes.IsFull() {
 		oldest := d.idle.Back()
 		if oldest == nil {
 			break

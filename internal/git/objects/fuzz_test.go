@@ -59,7 +59,7 @@ func FuzzPack(f *testing.F) {
 			packtest.Entry{ID: ids[1], Offset: header + int64(second)}, packtest.Entry{ID: ids[2], Offset: header +
 				int64(third)})
 		p.Write(t, &repo)
-		store, err := New(repo.Dir)
+		store, err := New(repo.Dir, indexBytes)
 		if err != nil {
 			t.Fatal(err)
 		}

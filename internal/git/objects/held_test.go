@@ -20,7 +20,7 @@ const mostHeld = 3 << 20
 func TestDeltasAroundTheSpillLimit(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
-	limit := int(defaultLimits().packs.SpillBytes)
+	limit := int(defaultLimits(indexBytes).packs.SpillBytes)
 	shallow, every := 8, gittest.Volume(10, 1) // each depth takes a MiB more to read, in six ways
 	repo := gittest.New(t)
 	files := []versioned{{size: limit + 1, versions: 51}}

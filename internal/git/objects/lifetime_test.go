@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/git/objects/pack"
 	"github.com/repomcp/repomcp/internal/git/objects/packtest"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -189,6 +190,33 @@ func TestManyGoroutinesOnOneFreshDatabase(t *testing.T) {
 	group.Wait()
 }
 
+// Idle packs do not keep the memory for indexes from those in use.
+func TestIndexesOfIdlePacksMakeRoom(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	const repositories, limit = 40, 32 << 10 // each index takes more than 1 KiB, and 16 KiB are a page
+	var repos []*gittest.Repo
+	for i := range repositories {
+		repo := gittest.At(t, filepath.Join(root, strconv.Itoa(i)))
+		repo.Commit("main", gittest.Regular("f", strconv.Itoa(i)))
+		repo.Git("repack", "-adq")
+		repos = append(repos, repo)
+	}
+	s := newStore(t, func(l *limits) { l.packs.Indexes = pack.NewBudget(limit) }, repos...)
+	most := int64(0)
+	for i := range repos {
+		snap, err := openSnapshot(s, strconv.Itoa(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = snap.Close()
+		most = max(most, s.Usage().Descriptors)
+	}
+	if most < 5 || most > repositories/2 {
+		t.Errorf("at most %d packs were open", most)
+	}
+}
+
 func TestDescriptorsAreBoundedOverManyRepositories(t *testing.T) {
 	gittest.Long(t)
 	t.Parallel()
@@ -248,7 +276,7 @@ func TestClosedStoreRefuses(t *testing.T) {
 	repo := gittest.New(t)
 	history(repo, 2)
 	repo.Git("repack", "-adq")
-	s, err := New(filepath.Dir(repo.Dir))
+	s, err := New(filepath.Dir(repo.Dir), indexBytes)
 	if err != nil {
 		t.Fatal(err)
 	}

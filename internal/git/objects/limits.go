@@ -22,7 +22,7 @@ type limits struct {
 	packs      pack.Limits
 }
 
-func defaultLimits() limits {
+func defaultLimits(indexBytes int64) limits {
 	return limits{
 		// Half of the smallest common hard limit of servers (4096); the other half is for sockets.
 		descriptors: 2048,
@@ -31,8 +31,7 @@ func defaultLimits() limits {
 		// Enough for ten thousand files of a megabyte, or for 64 GiB in large ones.
 		proofBytes: 4 << 20,
 		packs: pack.Limits{
-			// The indexes of about nine million objects.
-			Indexes: pack.NewBudget(256 << 20),
+			Indexes: pack.NewBudget(indexBytes),
 			// A sixth of git's core.deltaBaseCacheLimit, which is for one process: 32 MiB made
 			// archives 2 percent faster, and the server 16 MiB larger.
 			BaseBytes: 16 << 20,

@@ -53,11 +53,14 @@ func facts(t testing.TB, repo *gittest.Repo) []fact {
 	}
 }
 
+// indexBytes is enough for all indexes of tests.
+const indexBytes = 64 << 20
+
 // newStore makes a store over the folder that holds the given repositories,
 // which is the parent of the first one, with the limits as change leaves them.
 func newStore(t testing.TB, change func(*limits), repos ...*gittest.Repo) *Store {
 	t.Helper()
-	l := defaultLimits()
+	l := defaultLimits(indexBytes)
 	l.packs.CheckDelay = 0
 	temp := t.TempDir()
 	l.packs.SpillSpace = spill.NewSpace(temp, 8<<30)

@@ -34,8 +34,8 @@ type Store struct {
 	directories map[string]*directory
 }
 
-// New opens the folder root. Nothing outside of it will be read.
-func New(root string) (*Store, error) { return open(root, defaultLimits()) }
+// New opens the folder root. Nothing outside of it will be read. indexBytes bounds the memory of the indexes of packs.
+func New(root string, indexBytes int64) (*Store, error) { return open(root, defaultLimits(indexBytes)) }
 
 func open(root string, l limits) (*Store, error) {
 	opened, err := os.OpenRoot(root)

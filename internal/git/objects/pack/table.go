@@ -145,8 +145,8 @@ func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 // Used is how many bytes are used.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Exceeded reports whether more than the limit is used.
-func (b *Budget) Exceeded() bool { return b.Used() > b.limit }
+// IsFull reports whether there is no room for a page.
+func (b *Budget) IsFull() bool { return b.Used()+tablePage > b.limit }
 
 // take claims n bytes, or nothing if they do not fit.
 func (b *Budget) take(n int64) bool {
