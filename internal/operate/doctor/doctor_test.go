@@ -56,6 +56,8 @@ func TestLimitsOfTheMachine(t *testing.T) {
 		e     examination
 		want  string
 	}{
+		"a small container": {(*examination).checkMemory, examination{Settings: Settings{Budget: 115 << 20}},
+			"within 115 MiB, which is too little for many requests at a time; give it 230 MiB, or a container of 256 MiB"},
 		"no memory limit": {(*examination).checkMemory, examination{Settings: Settings{Budget: 1 << 30}},
 			"within 1.0 GiB"},
 		"a container that fits": {(*examination).checkMemory, examination{Settings: Settings{Budget: 900 << 20},
@@ -125,7 +127,7 @@ func TestManyMirrors(t *testing.T) {
 		}
 	}
 	begun := time.Now()
-	report := Examine(t.Context(), Settings{Root: root, Listen: "127.0.0.1:0"})
+	report := Examine(t.Context(), Settings{Root: root, Listen: "127.0.0.1:0", Budget: 1 << 30})
 	t.Logf("%d mirrors took %v", count, time.Since(begun))
 	var text, structured bytes.Buffer
 	if err := report.WriteText(&text); err != nil {

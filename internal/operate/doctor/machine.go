@@ -22,6 +22,9 @@ const (
 	watchesEach = 4
 	// spareDescriptors are needed for other purposes than packs and connections.
 	spareDescriptors = 64
+	// leastMemory is that of a container of 256 MiB, which holds a crowd of downloads and searches. One of 128 MiB does
+	// not: the program and its workers leave too little of it.
+	leastMemory = 256 << 20 / 10 * 9
 )
 
 // machine holds the limits of the process.
@@ -73,6 +76,10 @@ func (e *examination) checkMemory(context.Context) {
 	if limit > 0 && budget >= limit {
 		e.warn("", "the server keeps within "+size(budget)+", which is not below the container's limit of "+size(limit),
 			fmt.Sprintf("leave out --memory-budget and GOMEMLIMIT, or set them to %dMiB", limit/10*9>>20))
+	}
+	if budget < leastMemory {
+		e.warn("", "the server keeps within "+size(budget)+", which is too little for many requests at a time",
+			"give it "+size(leastMemory)+", or a container of 256 MiB")
 	}
 	if e.Memory > budget/2 {
 		e.warn("", "--history-cache, --index-memory and --search-cache may take "+size(e.Memory)+" of "+size(budget),
