@@ -76,7 +76,7 @@ var arrows = map[string][]string{
 		"internal/mcp", "internal/mcp/attachments", "internal/mcp/binary", "internal/mcp/duplex",
 		"internal/resources", "internal/resources/uploadpack",
 	},
-	"internal/httpx/conns": {},
+	"internal/httpx/conns": {"internal/access/limits"},
 
 	"internal/tools": {
 		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git",

@@ -114,7 +114,7 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 		"minimal bytes per second of a client while the server is full; the slowest is dropped first")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
 		"maximal number of connections with a request, beside an eighth more that wait; 0: with those half of the "+
-			"process's descriptors, at most 10000")
+			"descriptors and threads that the process may have, at most 10000")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
 		"file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's "+
 			"sessions")

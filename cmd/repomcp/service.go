@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -155,8 +156,13 @@ func (s *service) newServer() *httpx.Server {
 	})
 }
 
+// mostThreads is more than there can be connections. The runtime ends a process with more than 10,000 by default, and
+// where a disk does not answer each request has one.
+const mostThreads = 1 << 20
+
 // run serves until the command's context ends, and then lets downloads finish.
 func (s *service) run(c *cobra.Command, level *slog.LevelVar, hangups <-chan os.Signal) error {
+	debug.SetMaxThreads(mostThreads)
 	ctx := c.Context()
 	files := s.followed(c, level)
 	defer s.operator.serve(ctx, s.hosts, metrics.Sources{

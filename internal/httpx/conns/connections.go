@@ -14,7 +14,7 @@
 //	}
 //
 // Promises:
-//   - Descriptors are left for files.
+//   - Descriptors are left for files, and threads for other work.
 //   - One client has no more requests at a time than its share. Requests beyond the share are
 //     refused, and take no room from other clients.
 //   - The connection that is closed to make room is one that waits for its request, of the client
@@ -35,6 +35,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/access/limits"
 )
 
 const (
@@ -49,8 +51,8 @@ const (
 // Options of [Connections]. Timeout is required.
 type Options struct {
 	// Most is how many connections may have a request at a time. An eighth of it, and at least 16,
-	// may be open in addition. 0 leaves half of the descriptors that the process may have, and
-	// means 10,000 at most.
+	// may be open in addition. 0 leaves half of the descriptors that the process may have, and half of
+	// the threads, one of which a request needs that waits for a disk. It means 10,000 at most.
 	Most int
 	// Share is how much of Most one client may have, in percent; 0 means all of it.
 	Share int
@@ -81,8 +83,8 @@ type Connections struct {
 // New makes the connections of a server.
 func New(o Options) *Connections {
 	if o.Most <= 0 {
-		// Together with the reserve that is half of the descriptors.
-		o.Most = min(max(descriptors()/2*(reservePart-1)/reservePart, 1), mostConnections)
+		// Together with the reserve that is half of the descriptors, or of the threads.
+		o.Most = min(max(min(descriptors(), limits.Tasks())/2*(reservePart-1)/reservePart, 1), mostConnections)
 	}
 	if o.Share <= 0 {
 		o.Share = 100

@@ -125,6 +125,7 @@ var checks = []struct {
 	{"age", (*examination).checkAge},
 	{"skills", (*examination).checkSkills},
 	{"descriptors", (*examination).checkDescriptors},
+	{"threads", (*examination).checkTasks},
 	{"memory", (*examination).checkMemory},
 	{"inotify", (*examination).checkWatches},
 	{"listen", (*examination).checkListening},

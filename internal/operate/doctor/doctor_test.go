@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -73,12 +74,18 @@ func TestLimitsOfTheMachine(t *testing.T) {
 			machine: machine{watches: 128}, mirrors: mirrors{count: 33}}, "128 are fewer than the 132"},
 		"enough watches": {(*examination).checkWatches, examination{Settings: Settings{Watched: 10},
 			machine: machine{watches: 128}, mirrors: mirrors{count: 33}}, "128 watches"},
-		"few descriptors": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 128}},
+		"few descriptors": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 128, tasks: 512}},
 			"leave none of 128"},
-		"many packs": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 1024},
+		"many packs": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 1024, tasks: math.MaxInt},
 			mirrors: mirrors{packs: 449}}, "449 packs, and 448 of 1024"},
-		"enough descriptors": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 1024},
-			mirrors: mirrors{packs: 448}}, "1024, for 448 packs"},
+		"enough descriptors": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 1024, tasks: math.MaxInt},
+			mirrors: mirrors{packs: 448}}, "1024, for 448 packs and as many as 512"},
+		"few threads leave descriptors": {(*examination).checkDescriptors,
+			examination{machine: machine{descriptors: 1024, tasks: 512}}, "0 packs and as many as 256"},
+		"few threads": {(*examination).checkTasks, examination{Settings: Settings{Connections: 300},
+			machine: machine{tasks: 512}}, "300 requests that wait for a disk need a thread each"},
+		"enough threads": {(*examination).checkTasks, examination{Settings: Settings{Connections: 256},
+			machine: machine{tasks: 512}}, "512 threads and processes"},
 	} {
 		if got := linesOf(test.check, &test.e); !strings.Contains(got, test.want) || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s: %q", name, got)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"strconv"
@@ -31,13 +32,15 @@ const (
 type machine struct {
 	descriptors int64 // 0: unknown
 	memory      int64 // of the container; 0: no limit
+	tasks       int   // threads and processes
 	watches     int64 // of inotify; 0: unknown
 	free        func(dir string) (int64, error)
 }
 
 func thisMachine() machine {
 	return machine{
-		descriptors: descriptorLimit(), memory: limits.ContainerMemory(), watches: watchLimit(), free: freeBytes,
+		descriptors: descriptorLimit(), memory: limits.ContainerMemory(), tasks: limits.Tasks(), watches: watchLimit(),
+		free: freeBytes,
 	}
 }
 
@@ -55,7 +58,7 @@ func (e *examination) checkDescriptors(context.Context) {
 	}
 	connections := int64(e.Connections)
 	if connections == 0 {
-		connections = limit / 2
+		connections = min(limit, int64(e.machine.tasks)) / 2
 	}
 	left := limit - connections - spareDescriptors
 	switch packs := int64(e.mirrors.packs); {
@@ -68,6 +71,18 @@ func (e *examination) checkDescriptors(context.Context) {
 			left, limit), "raise LimitNOFILE, or repack the mirrors")
 	default:
 		e.ok(fmt.Sprintf("%d, for %d packs and as many as %d connections", limit, packs, connections))
+	}
+}
+
+func (e *examination) checkTasks(context.Context) {
+	switch tasks := e.machine.tasks; {
+	case tasks == math.MaxInt:
+	case e.Connections > tasks/2:
+		e.warn("--max-connections", fmt.Sprintf("%d requests that wait for a disk need a thread each, and the server "+
+			"ends where it gets none of %d", e.Connections, tasks),
+			"raise TasksMax of the unit or the container's limit of pids")
+	default:
+		e.ok(fmt.Sprintf("%d threads and processes", tasks))
 	}
 }
 
