@@ -113,7 +113,7 @@ func (r *indexRecords) next() (record, error) {
 		switch {
 		case e.Mode.IsSymlink():
 			w.kind = link
-		case e.Mode.IsExecutable() && hasModes:
+		case e.Mode.IsExecutable():
 			w.kind = executable
 		}
 		if w.mtime, w.ctime = e.Stat.Times(); w.isRacy(r.written) || w.size == 0 {

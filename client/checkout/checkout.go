@@ -94,6 +94,9 @@ type Result struct {
 	Skipped []string `json:"skipped"`
 	// SkippedCount is the number of skipped links.
 	SkippedCount int `json:"skippedCount"`
+	// TextLinks is the number of symbolic links that were written as files with the target, because the file system
+	// has no symbolic links.
+	TextLinks int `json:"textLinks,omitempty"`
 	// Behind is the reason why a clone has got the new commits, and its branch stays where it was; "" otherwise.
 	Behind string `json:"behind,omitempty"`
 }

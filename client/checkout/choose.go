@@ -259,7 +259,7 @@ func (r *run) chooseOverFolder(want record, old *record, content io.Reader) (unp
 // compare reports whether the disk has the wanted version, and then sets the id and the time in
 // want. If it had to read the content, held is a reader of all of it.
 func (r *run) compare(want *record, info fs.FileInfo, content io.Reader) (same bool, held io.Reader, err error) {
-	if kindOfFile(info) != want.kind || want.kind != link && info.Size() != want.size {
+	if !r.disk.isKind(info, want.kind) || want.kind != link && info.Size() != want.size {
 		return false, nil, nil
 	}
 	if want.id == (unpack.ID{}) {

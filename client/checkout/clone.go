@@ -228,7 +228,7 @@ func (f *folder) writtenStats(paths iter.Seq[string]) (map[string]dotgit.Stat, e
 		if err != nil {
 			return nil, err
 		}
-		if there.info != nil && kindOfFile(there.info) == w.kind && (w.kind == link || w.hasTimes(there.info)) {
+		if there.info != nil && d.isKind(there.info, w.kind) && (w.kind == link || w.hasTimes(there.info)) {
 			stats[w.path] = dotgit.StatOf(there.info)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/repomcp/repomcp/client/unpack"
@@ -19,6 +20,7 @@ import (
 type disk struct {
 	dir   string
 	above []above
+	able  func() unpack.Abilities // of the file system; called when a file is of another kind than it should be
 }
 
 // above is a folder above a path.
@@ -37,7 +39,15 @@ const (
 	obstructed
 )
 
-func newDisk(dir string) *disk { return &disk{dir: dir} }
+func newDisk(dir string) *disk {
+	return &disk{dir: dir, able: sync.OnceValue(func() unpack.Abilities {
+		able, err := unpack.AbilitiesOf(filepath.Join(dir, stateFolder))
+		if err != nil { // the difference counts
+			return unpack.Abilities{Modes: true, Links: true}
+		}
+		return able
+	})}
+}
 
 type found struct {
 	info       fs.FileInfo // nil if nothing exists, or the way is obstructed
@@ -125,7 +135,7 @@ func (d *disk) has(r record, there found, written int64) (bool, error) {
 	if there.info == nil {
 		return false, nil
 	}
-	if kindOfFile(there.info) != r.kind {
+	if !d.isKind(there.info, r.kind) {
 		return false, nil
 	}
 	switch {
@@ -145,6 +155,24 @@ func (d *disk) has(r record, there found, written int64) (bool, error) {
 func (r record) hasTimes(info fs.FileInfo) bool {
 	return info.ModTime().UnixNano() == r.mtime && (r.ctime == 0 || r.ctime == swap.ChangeTime(info))
 }
+
+// isKind reports whether a file can be what a run writes for a kind. Where the file system does not keep the bit of
+// executable files, or has no symbolic links, a plain file is as right.
+func (d *disk) isKind(info fs.FileInfo, want kind) bool {
+	switch is := kindOfFile(info); {
+	case is == want:
+		return true
+	case !is.isRegular():
+		return false
+	case want.isRegular():
+		return !d.able().Modes
+	default:
+		return want == link && !d.able().Links
+	}
+}
+
+// isRegular reports whether a kind is a file with a content of its own.
+func (k kind) isRegular() bool { return k == plainFile || k == executable }
 
 // kindOfFile is 0 for types that no run writes.
 func kindOfFile(info fs.FileInfo) kind {
@@ -193,7 +221,7 @@ func (d *disk) complete(r *record) error {
 }
 
 // isFile reports whether times reveal changes of the record's file.
-func (r record) isFile() bool { return r.isOurs() && (r.kind == plainFile || r.kind == executable) }
+func (r record) isFile() bool { return r.isOurs() && r.kind.isRegular() }
 
 func (r *record) setTimes(info fs.FileInfo) {
 	r.mtime, r.ctime = info.ModTime().UnixNano(), swap.ChangeTime(info)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -140,16 +139,14 @@ func kindOf(m unpack.Member) kind {
 	switch {
 	case m.Kind == unpack.Symlink:
 		return link
-	case m.Executable && hasModes:
+	case m.Executable:
 		return executable
 	default:
 		return plainFile
 	}
 }
 
-const hasModes = runtime.GOOS != "windows"
-
-func isExecutable(mode fs.FileMode) bool { return hasModes && mode&0o100 != 0 }
+func isExecutable(mode fs.FileMode) bool { return mode&0o100 != 0 }
 
 // These are the resolutions of file systems' times. A change within them may be invisible.
 const (

@@ -325,7 +325,7 @@ func (r *run) unpack(ctx context.Context, in io.Reader) error {
 	}
 	r.unpacker = unpack.New(root, o)
 	report, err := r.unpackInto(ctx, in, root, o)
-	r.result.Commit = cmp.Or(report.Comment, r.announced)
+	r.result.Commit, r.result.TextLinks = cmp.Or(report.Comment, r.announced), report.TextLinks
 	if err == nil && r.isWhole() {
 		err = r.removeStale()
 	}

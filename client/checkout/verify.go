@@ -129,7 +129,7 @@ func (f *checked) compare(w record) error {
 		return err
 	}
 	// A file with other content and the same time is damaged: no user's program has edited it.
-	touched := there.info == nil || w.flag != brought || w.kind == link || kindOfFile(there.info) != w.kind ||
+	touched := there.info == nil || w.flag != brought || w.kind == link || !f.disk.isKind(there.info, w.kind) ||
 		there.info.Size() != w.size || !w.hasTimes(there.info)
 	switch {
 	case right:

@@ -1,6 +1,7 @@
 package unpack
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -82,9 +83,25 @@ func (r *run) makeLink(s *folders, l link) error {
 		return atPath(l.path, ErrContent)
 	}
 	temporary := r.nameAside(name)
-	if err := f.root.Symlink(filepath.FromSlash(l.target), temporary); err != nil {
+	if err := r.symlink(f.root, l.target, temporary); err != nil {
 		return atPath(l.path, err)
 	}
 	info, err := f.root.Lstat(temporary)
 	return r.complete(f, temporary, info, w, l.yields, err)
+}
+
+// symlink makes a link, or a file with the target where the file system has no links, as git does (core.symlinks of
+// git-config(1)).
+func (r *run) symlink(root *os.Root, target, name string) error {
+	if !r.noLinks {
+		err := root.Symlink(filepath.FromSlash(target), name)
+		if err == nil {
+			return nil
+		}
+		able, failed := AbilitiesOf(filepath.Join(r.root.Name(), reservedFolder))
+		if r.noLinks = failed == nil && !able.Links; !r.noLinks {
+			return err
+		}
+	}
+	return root.WriteFile(name, []byte(target), 0o666)
 }

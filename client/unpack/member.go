@@ -88,8 +88,10 @@ type Report struct {
 	Files    int // written
 	Folders  int // made
 	Symlinks int // made
-	Skipped  int // by Choose
-	Bytes    int64
+	// TextLinks are those of them that are files with the target, because the file system has no symbolic links.
+	TextLinks int
+	Skipped   int // by Choose
+	Bytes     int64
 	// Comment is that of the global header: git puts the commit's id there.
 	Comment string
 	// Warnings are paths of written files that editors and shells run automatically, such as

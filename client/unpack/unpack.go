@@ -69,6 +69,7 @@ type Unpacker struct {
 	options Options
 	goos    string
 	inTurns bool         // as on a system that cannot exchange two names
+	noLinks bool         // as on a file system without symbolic links
 	run     string       // in temporary names
 	named   atomic.Int64 // likewise
 
@@ -155,6 +156,9 @@ func (r *run) made(w Written) error {
 		r.report.Folders++
 	case Symlink:
 		r.report.Symlinks++
+		if w.Info.Mode().IsRegular() {
+			r.report.TextLinks++
+		}
 	}
 	if r.options.Done == nil {
 		return nil

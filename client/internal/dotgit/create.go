@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/git"
 )
@@ -118,9 +119,14 @@ func (in *Incoming) writeFiles() error {
 		}
 	}
 	_, err = os.Lstat(filepath.Join(in.folder, "head"))
-	config, other := localConfig(files["config"], err == nil)
-	if other != nil {
-		return other
+	folds := err == nil
+	able, err := unpack.AbilitiesOf(in.folder)
+	if err != nil {
+		return err
+	}
+	config, err := localConfig(files["config"], folds, able)
+	if err != nil {
+		return err
 	}
 	return in.write("config", config)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 
+	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/archive/checkout"
 	"github.com/repomcp/repomcp/internal/git"
 )
@@ -184,7 +185,7 @@ func (d *description) take(section string, options config.Options) error {
 
 // localConfig adapts a configuration to this system. folds says that the file system takes names that
 // differ in case for equal.
-func localConfig(text []byte, folds bool) ([]byte, error) {
+func localConfig(text []byte, folds bool, able unpack.Abilities) ([]byte, error) {
 	c := config.New()
 	if err := config.NewDecoder(bytes.NewReader(text)).Decode(c); err != nil {
 		return nil, fmt.Errorf("the configuration of a checkout: %w", err)
@@ -193,8 +194,11 @@ func localConfig(text []byte, folds bool) ([]byte, error) {
 	if hasStat { // the index knows more of its files than their size
 		core.RemoveOption("checkStat").RemoveOption("trustctime")
 	}
-	if !hasModes {
+	if !able.Modes {
 		core.SetOption("filemode", "false")
+	}
+	if !able.Links {
+		core.SetOption("symlinks", "false")
 	}
 	if folds {
 		core.SetOption("ignorecase", "true")

@@ -254,7 +254,10 @@ func (in *Incoming) readObject(scanner *packfile.Scanner, header *packfile.Objec
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return errors.Join(badPack(err), a.End(unpack.ID{}))
+		if failed := a.End(unpack.ID{}); failed != nil { // the disk is full
+			return failed
+		}
+		return badPack(err)
 	}
 	id := git.ID(sum.Sum(nil))
 	if _, twice := in.received[id]; twice {

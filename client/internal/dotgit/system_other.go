@@ -4,8 +4,7 @@ package dotgit
 
 import "io/fs"
 
-// hasModes says that files have a bit by which they can be executed, and hasStat that the index
-// knows a file by more than its size and time.
-const hasModes, hasStat = false, false
+// hasStat says that the index knows a file by more than its size and time.
+const hasStat = false
 
 func (*Stat) setPlace(fs.FileInfo) {}

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// hasModes says that files have a bit by which they can be executed, and hasStat that the index
-// knows a file by more than its size and time.
-const hasModes, hasStat = true, true
+// hasStat says that the index knows a file by more than its size and time.
+const hasStat = true
 
 func (s *Stat) setPlace(info fs.FileInfo) {
 	if at, ok := info.Sys().(*syscall.Stat_t); ok {

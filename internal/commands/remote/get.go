@@ -242,6 +242,9 @@ func (f *getFlags) unpacked(d *client.Download, report unpack.Report, err error)
 		// A terminal that is gone is no failure.
 		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path)
 	}
+	if report.TextLinks > 0 {
+		_ = cli.Say(f.env.Stderr, textLinks, report.TextLinks) // likewise
+	}
 	if err == nil {
 		f.tell(checkout.Event{Event: checkout.EventDone, Path: f.output, Commit: d.Commit, Bytes: report.Bytes})
 	}

@@ -179,6 +179,10 @@ func isLocal(address string) bool {
 	return err == nil && loopback.Is(u.Hostname())
 }
 
+// textLinks is for people whose file system has no symbolic links.
+const textLinks = "repomcp: %d symbolic links are files with their targets: the file system has no links, or the " +
+	"user no right to make them\n"
+
 // syncProgress shows the events of runs: all of them to programs, a selection to people.
 type syncProgress struct {
 	*syncFlags
@@ -219,6 +223,9 @@ func (s *syncProgress) show(e checkout.Event) {
 		s.warn("in step again\n")
 	case checkout.EventDone:
 		s.end()
+		if e.Result.TextLinks > 0 {
+			_ = cli.Say(s.env.Stderr, textLinks, e.Result.TextLinks) // likewise
+		}
 		s.print("%s %.12s: %d written, %d deleted, %d kept\n", s.options.Repository, e.Commit, e.Result.Written,
 			e.Result.Deleted, e.Result.KeptCount)
 	}
