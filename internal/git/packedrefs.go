@@ -199,13 +199,14 @@ func scanPackedRefs(file io.Reader, wanted func(name []byte) bool, yield func(na
 	return nil
 }
 
-// splitLines is [bufio.ScanLines] that leaves carriage returns in their lines.
+// splitLines is [bufio.ScanLines] that leaves carriage returns in their lines. A line without an end is none: the file
+// cannot be read any further, and the scanner has the reason, or the file was cut meanwhile.
 func splitLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	if end := bytes.IndexByte(data, '\n'); end >= 0 {
 		return end + 1, data[:end], nil
 	}
 	if atEOF && len(data) > 0 {
-		return len(data), data, nil
+		return 0, nil, errCutRefs
 	}
 	return 0, nil, nil
 }
