@@ -6,8 +6,7 @@ const (
 	// forPrograms is the part of the process's memory that programs may take from it, one of three: with less, the
 	// process could not keep its caches and running requests.
 	forPrograms = 3
-	// unnoticed is the part that programs take without a change, one of sixteen. A change of the bound stops all
-	// goroutines, and most machines have the room.
+	// unnoticed is the part that programs take without a change, one of sixteen: most machines have the room.
 	unnoticed = 16
 )
 
@@ -17,24 +16,43 @@ type programs struct {
 	process int64
 	set     func(bytes int64)
 
-	mu    sync.Mutex
-	sum   int64
-	bound int64 // of the process, as it was set
+	mu       sync.Mutex
+	sum      int64
+	bound    int64 // of the process, as it was set
+	changing bool
 }
 
-// add changes the sum, and the bound of the process if that matters.
+// add changes the sum. The bound follows beside the request: a change waits for the garbage collector, and a program
+// that ends at once, such as that of a fetch with nothing new, needs none.
 func (p *programs) add(memory int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sum += memory
-	bound := p.process
-	if p.sum > p.process/unnoticed {
-		bound -= min(p.sum, p.process/forPrograms)
+	if !p.changing && p.wanted() != p.bound {
+		p.changing = true
+		go p.change()
 	}
-	if bound != p.bound {
+}
+
+// change sets the bound until it is the wanted one.
+func (p *programs) change() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for bound := p.wanted(); bound != p.bound; bound = p.wanted() {
 		p.bound = bound
+		p.mu.Unlock()
 		p.set(bound)
+		p.mu.Lock()
 	}
+	p.changing = false
+}
+
+// wanted is what the process may take beside the present programs. The caller holds mu.
+func (p *programs) wanted() int64 {
+	if p.sum <= p.process/unnoticed {
+		return p.process
+	}
+	return p.process - min(p.sum, p.process/forPrograms)
 }
 
 // Program makes room for the memory of a program that runs beside the process, until end is called. It does not wait: a
