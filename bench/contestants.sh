@@ -232,6 +232,7 @@ corpora() {
     corpus e '(e) two files of 1 GiB, noise and text' 3
     corpus noise 'one file of 64 MiB of noise'
     corpus h '(h) 400,000 commits with a commit-graph' 3
+    corpus pulls '(pulls) 20,000 refs of pull requests'
     corpus h-bare '(h) without a commit-graph' 3
     [ -z "${REPOMCP_BENCH_REPO-}" ] || corpus mirror "the mirror $(basename "$REPOMCP_BENCH_REPO")"
 }
@@ -364,13 +365,13 @@ nginx_git='`git http-backend` behind nginx' own_git='repomcp, /git'
 # clones are those of git clients, by one server and by the other.
 clones() {
     for options in '' '--depth 1'; do
-        comparison git 'a b c d h mirror' "git clone --bare $options"
+        comparison git 'a b c d h pulls mirror' "git clone --bare $options"
         contestant "$nginx_git" "git_clone \"\$(cat \"\$DIR/url\")/repo.git\" $options" '' serve_nginx end_nginx
         contestant "$own_git" "git_clone \"\$URL/git/repo\" $options"
     done
-    comparison git 'a b c d h mirror' 'git fetch with nothing new'
-    contestant "$nginx_git" 'exec git ls-remote "$(cat "$DIR/url")/repo.git"' '' serve_nginx end_nginx
-    contestant "$own_git" 'exec git ls-remote "$URL/git/repo"'
+    comparison git 'a b c d h pulls mirror' 'git fetch with nothing new'
+    contestant "$nginx_git" 'exec git ls-remote --heads --tags "$(cat "$DIR/url")/repo.git"' '' serve_nginx end_nginx
+    contestant "$own_git" 'exec git ls-remote --heads --tags "$URL/git/repo"'
 }
 
 clone_nginx='`git clone --depth 1`, HTTP (nginx)' own_curl='`curl` of a checkout \| `tar x`'
@@ -442,7 +443,7 @@ targets() {
     target 'push to file, s' 'push to file' sync "$sync" '' wall 0.3
     target 'push to file, worst of 50, s' 'push to file' sync "$sync" '' wall 1 worst
     target "git clone against git's own server, wall" 'git clone' 'a b c d h' "$own_git" "$nginx_git" wall 1.05
-    target 'git fetch, wall' 'git fetch' 'a b c d h' "$own_git" "$nginx_git" wall 1.05
+    target 'git fetch, wall' 'git fetch' 'a b c d h pulls' "$own_git" "$nginx_git" wall 1.05
     target "a checkout against git clone over HTTP, client's CPU" 'a clone of HEAD' 'sync c' "$own_curl" "$clone_nginx" cpu 0.4
     target 'the same, wall' 'a clone of HEAD' 'sync c' "$own_curl" "$clone_nginx" wall 0.6
     target "the same against a clone of a file, client's CPU" 'a clone of HEAD' 'sync c' "$own_curl" "$clone_local" cpu 0.4

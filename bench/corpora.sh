@@ -7,9 +7,9 @@ export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null LC_ALL=C
 src=$(go env GOROOT)/src
 
 if [ -n "$quick" ]; then
-    tree='archive encoding go net' small=encoding commits=30 files=3000 large=33554432 history=4000
+    tree='archive encoding go net' small=encoding commits=30 files=3000 large=33554432 history=4000 pulls=200
 else
-    tree=. small='archive net text' commits=500 files=100000 large=1073741824 history=400000
+    tree=. small='archive net text' commits=500 files=100000 large=1073741824 history=400000 pulls=20000
 fi
 
 # import feeds git-fast-import(1) from standard input; always a pack, however small.
@@ -159,6 +159,18 @@ long_history() {
         git -C "$dir" fast-import --quiet
 }
 
+# pull_requests N adds N refs, each with a commit of its own.
+pull_requests() {
+    awk -v count="$1" 'BEGIN {
+        for (i = 1; i <= count; i++) {
+            printf "commit refs/pull/%d/head\ncommitter A U Thor <a@example.com> %d +0000\ndata 4\npull\nfrom refs/heads/main^0\n", i, 1800000000 + i
+            printf "M 100644 inline pull.txt\ndata %d\n%d\n", length(i), i
+        }
+        print "done"
+    }' | git -C "$dir" -c fastimport.unpackLimit=0 fast-import --quiet --done
+    git -C "$dir" repack -adq && git -C "$dir" pack-refs --all
+}
+
 # unpack turns the only pack into loose objects, which git does only where the
 # repository does not have them.
 unpack() {
@@ -180,6 +192,7 @@ c) small_files $files ;;
 e) large_files ;;
 noise) one_file ;;
 h) long_history $history && git -C "$dir" commit-graph write --reachable --changed-paths --split ;;
+pulls) go_tree "$small" 0 && pull_requests $pulls ;;
 h-bare) long_history $history ;;
 mirror) git clone --quiet --mirror --local "$REPOMCP_BENCH_REPO" "$dir" ;;
 *) echo "corpora.sh: there is no repository $key" >&2 && exit 2 ;;

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,23 +92,42 @@ func digestOf(head rawRef, loose map[string]rawRef) string {
 	return sum.String()
 }
 
+// looseBelow reads the folders that can have refs with the prefixes, each once.
 func (f refFiles) looseBelow(prefixes ...string) (map[string]rawRef, error) {
 	refs := make(map[string]rawRef)
+	folders := make([]string, 0, len(prefixes))
 	for _, prefix := range prefixes {
-		if err := f.walkLoose(f.root, path.Join(f.dir, prefix), prefix, refs); err != nil {
-			return refs, err
+		if folder := prefix[:strings.LastIndexByte(prefix, '/')+1]; validRefName(folder + "name") {
+			folders = append(folders, folder)
 		}
 	}
+	slices.Sort(folders)
+	last := ""
+	for _, folder := range folders {
+		if last != "" && strings.HasPrefix(folder, last) {
+			continue
+		}
+		if err := f.walkLoose(f.root, path.Join(f.dir, folder), folder, refs); err != nil {
+			return refs, err
+		}
+		last = folder
+	}
+	maps.DeleteFunc(refs, func(name string, _ rawRef) bool { return !hasPrefix(name, prefixes) })
 	return refs, nil
+}
+
+// hasPrefix reports whether a name has one of the prefixes.
+func hasPrefix[T string | []byte](name T, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		return len(name) >= len(prefix) && string(name[:len(prefix)]) == prefix
+	})
 }
 
 // addPacked adds the packed refs to the loose ones, and returns the names of all in order.
 func (f refFiles) addPacked(
 	refs map[string]rawRef, prefixes ...string,
 ) (names []string, packed files.Seen, err error) {
-	wanted := func(name []byte) bool {
-		return slices.ContainsFunc(prefixes, func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) })
-	}
+	wanted := func(name []byte) bool { return hasPrefix(name, prefixes) }
 	p, err := f.openPacked()
 	if err != nil {
 		return nil, packed, err

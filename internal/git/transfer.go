@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/git/objects"
 )
@@ -42,20 +43,22 @@ type TransferFolder struct {
 	Alone bool
 }
 
-// Transfer reads the refs before it looks for the folders, so that these have the objects of the refs. The list of
-// refs is never short: an unreadable ref, or one whose object is missing, is an error.
-func (s *Snapshot) Transfer() (t *Transfer, err error) {
+// Transfer reads the refs whose names have one of the prefixes, by default all, and the branch of HEAD. With a few
+// prefixes the objects of thousands of other refs need not be looked for. The refs are read before the folders, so
+// that these have the objects of the refs. The list of refs is never short: an unreadable ref, or one whose object is
+// missing, is an error.
+func (s *Snapshot) Transfer(prefixes ...string) (t *Transfer, err error) {
 	r := s.repository
 	defer r.contain(&err)
 	head, _, err := s.refs.lookup("HEAD")
 	if err != nil {
 		return nil, err
 	}
-	names, raws, err := s.refs.below(allRefs)
+	t = &Transfer{Head: s.refs.transferHead(head)}
+	names, raws, err := s.refs.below(s.refs.transferPrefixes(prefixes, head)...)
 	if err != nil {
 		return nil, err
 	}
-	t = &Transfer{Head: s.refs.transferHead(head)}
 	if t.Refs, err = s.transferRefs(slices.DeleteFunc(names, s.refs.hides), raws); err != nil {
 		return nil, err
 	}
@@ -64,6 +67,26 @@ func (s *Snapshot) Transfer() (t *Transfer, err error) {
 		return nil, fmt.Errorf("reading shallow: %w", err)
 	}
 	return t, s.addFolders(t)
+}
+
+// transferPrefixes are those of the wanted prefixes that refs can have, and the branch of HEAD.
+func (f refSet) transferPrefixes(wanted []string, head rawRef) []string {
+	if len(wanted) == 0 {
+		return []string{allRefs}
+	}
+	prefixes := make([]string, 0, len(wanted)+1)
+	for _, prefix := range wanted {
+		if strings.HasPrefix(allRefs, prefix) {
+			return []string{allRefs}
+		}
+		if strings.HasPrefix(prefix, allRefs) {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	if validRefName(head.symbolic) {
+		prefixes = append(prefixes, head.symbolic)
+	}
+	return prefixes
 }
 
 func (s *Snapshot) transferRefs(names []string, raws map[string]rawRef) ([]TransferRef, error) {

@@ -44,7 +44,8 @@ type packSet struct {
 	left    time.Time     // when the last user left
 }
 
-// pin keeps a set open; it returns false if the set was already closed.
+// pin keeps a set open, and makes room for its indexes, as look-ups without it read their files. It returns false if
+// the set was already closed.
 func (d *descriptors) pin(set *packSet) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,6 +57,7 @@ func (d *descriptors) pin(set *packSet) bool {
 		d.idle.Remove(set.at)
 		set.at = nil
 	}
+	d.makeRoom(0)
 	return true
 }
 
@@ -96,18 +98,23 @@ func (d *descriptors) addSet(set *packSet) {
 	}
 }
 
-// reserve makes room for n descriptors before they are opened, by closing
-// idle sets.
-func (d *descriptors) reserve(n int) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// makeRoom closes idle sets until there is room for n descriptors, and for a page of an index. The caller holds the
+// lock.
+func (d *descriptors) makeRoom(n int) {
 	for d.used+n > d.limit || d.indexes.IsFull() {
 		oldest := d.idle.Back()
 		if oldest == nil {
-			break
+			return
 		}
 		d.closeSet(oldest.Value.(*packSet))
 	}
+}
+
+// reserve makes room for n descriptors before they are opened.
+func (d *descriptors) reserve(n int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.makeRoom(n)
 	if d.used+n > d.limit {
 		return ErrBusy
 	}

@@ -202,7 +202,8 @@ func TestIndexesOfIdlePacksMakeRoom(t *testing.T) {
 		repo.Git("repack", "-adq")
 		repos = append(repos, repo)
 	}
-	s := newStore(t, func(l *limits) { l.packs.Indexes = pack.NewBudget(limit) }, repos...)
+	indexes := pack.NewBudget(limit)
+	s := newStore(t, func(l *limits) { l.packs.Indexes = indexes }, repos...)
 	most := int64(0)
 	for i := range repos {
 		snap, err := openSnapshot(s, strconv.Itoa(i))
@@ -215,6 +216,25 @@ func TestIndexesOfIdlePacksMakeRoom(t *testing.T) {
 	if most < 5 || most > repositories/2 {
 		t.Errorf("at most %d packs were open", most)
 	}
+	// Packs that stay open need room too.
+	var last *Snapshot
+	for i := range repos {
+		snap, err := openSnapshot(s, strconv.Itoa(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = snap.Close(); indexes.IsFull() {
+			last, err = openSnapshot(s, strconv.Itoa(i))
+			if err != nil || indexes.IsFull() {
+				t.Errorf("an open pack has no room for its index: %v", err)
+			}
+			break
+		}
+	}
+	if last == nil {
+		t.Fatal("the indexes never took all of the memory")
+	}
+	_ = last.Close()
 }
 
 func TestDescriptorsAreBoundedOverManyRepositories(t *testing.T) {

@@ -20,6 +20,9 @@
 // the refs, and with those that clients of this server got in a list during the last minute: a force-push between a
 // client's two requests does no harm. Other ids are searched with `git rev-list --objects`, from the newest commits on.
 //
+// Git gets the refs that it needs for the request, and no others: a mirror of a large host has thousands of refs of
+// pull requests, which fetches do not want. The objects of the refs in a list exist, or the request fails.
+//
 // [limits.Limiter] reserves memory before a program starts, and has this process take less while git reads objects. The
 // configuration bounds the program's memory. A program waits while its output is not read. It ends, with all its child
 // processes, with the session, the context or the engine; nothing of it is left when Close has returned.

@@ -46,17 +46,38 @@ var (
 
 // asked has the relevant parts of a request.
 type asked struct {
-	lists  bool     // only refs are wanted
-	others []git.ID // wanted ids that no list of refs had, in order and each once
+	lists    bool     // only refs are wanted
+	prefixes []string // of the refs that are to be listed; more than maxPrefixes count as none
+	deepens  bool     // the depth of the history may depend on any ref
+	others   []git.ID // wanted ids that no client got in a list lately, in order and each once
 }
 
+// maxPrefixes bounds the comparisons of each ref with the prefixes of a request. Git sends six for each ref that its
+// user names.
+const maxPrefixes = 120
+
+// These begin the lines of a request: gitprotocol-v2(5).
 var (
 	wantPrefix  = []byte("want ")
 	listCommand = []byte("command=ls-refs")
+	refPrefix   = []byte("ref-prefix ")
+	deepen      = []byte("deepen-")
 )
 
-// read writes the request into a file, from which git reads it, and collects the wanted ids. Every line that git could
-// interpret as a want counts, at any position.
+// refsFor returns the prefixes of the refs that git needs for the request; none means all.
+func (s *Session) refsFor(a asked) []string {
+	switch {
+	case a.lists && len(a.prefixes) <= maxPrefixes:
+		return a.prefixes
+	case !a.lists && s.IsV2() && !a.deepens && len(a.others) == 0:
+		return []string{git.TagPrefix} // include-tag adds the tags of what is sent
+	default:
+		return nil
+	}
+}
+
+// read writes the request into a file, from which git reads it, and collects the wanted ids and prefixes of refs. Every
+// line that git could interpret as a want counts, at any position.
 func (s *Session) read(request io.Reader) (a asked, err error) {
 	name := filepath.Join(s.folder, "request")
 	if s.request, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
@@ -71,7 +92,7 @@ func (s *Session) read(request io.Reader) (a asked, err error) {
 		case in.N <= 0:
 			return a, errTooLarge
 		case errors.Is(err, io.EOF):
-			slices.SortFunc(a.others, func(x, y git.ID) int { return bytes.Compare(x[:], y[:]) })
+			slices.SortFunc(a.others, compareIDs)
 			a.others = slices.Compact(a.others)
 			return a, machineError(w.Flush())
 		case err != nil:
@@ -80,13 +101,17 @@ func (s *Session) read(request io.Reader) (a asked, err error) {
 			if err := s.note(line[len(wantPrefix):], &a); err != nil {
 				return a, err
 			}
+		case bytes.HasPrefix(line, refPrefix) && len(a.prefixes) <= maxPrefixes:
+			a.prefixes = append(a.prefixes, string(bytes.TrimSuffix(line[len(refPrefix):], []byte("\n"))))
+		case bytes.HasPrefix(line, deepen):
+			a.deepens = true
 		default:
 			a.lists = a.lists || bytes.Equal(bytes.TrimSuffix(line, []byte("\n")), listCommand)
 		}
 	}
 }
 
-// note keeps a wanted id that no served ref holds, or held when a client got the list.
+// note keeps a wanted id that no client got in a list lately.
 func (s *Session) note(text []byte, a *asked) error {
 	var id git.ID
 	digits := 2 * len(id)
@@ -96,7 +121,7 @@ func (s *Session) note(text []byte, a *asked) error {
 	if _, err := hex.Decode(id[:], text[:digits]); err != nil {
 		return errMalformed
 	}
-	if _, held := s.refs[id]; held || s.engine.listed.has(s.repository.Name(), id, time.Now()) {
+	if s.engine.listed.has(s.repository.Name(), id, time.Now()) {
 		return nil
 	}
 	if a.others = append(a.others, id); len(a.others) != manyWants {

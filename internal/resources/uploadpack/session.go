@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -53,9 +54,9 @@ func versionOf(protocol string) string {
 	return highest
 }
 
-// prepare writes the repository in which git runs. Nothing is reserved yet, so the number of requests
-// that do so at a time is limited.
-func (s *Session) prepare() (err error) {
+// prepare writes the repository in which git runs, with the refs that have one of the prefixes, by default all. Nothing
+// is reserved yet, so the number of requests that do so at a time is limited.
+func (s *Session) prepare(prefixes ...string) (err error) {
 	turn, err := s.engine.options.Limits.Open(s.ctx)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (s *Session) prepare() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	transfer, err := snapshot.Transfer()
+	transfer, err := snapshot.Transfer(prefixes...)
 	if err != nil {
 		return err
 	}
@@ -143,14 +144,18 @@ func (s *Session) Advertise() (*Reply, error) {
 // Serve answers a request after reading it to its end. Its error is a [*RequestError] for a malformed request, and a
 // [*WantError] for wanted objects that no served ref reaches.
 func (s *Session) Serve(request io.Reader) (*Reply, error) {
-	if err := s.prepare(); err != nil {
-		return nil, err
-	}
 	asked, err := s.read(request)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkWants(asked.others); err != nil {
+	if err := s.prepare(s.refsFor(asked)...); err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(asked.others, func(id git.ID) bool {
+		_, held := s.refs[id]
+		return held
+	})
+	if err := s.checkWants(others); err != nil {
 		return nil, err
 	}
 	if asked.lists {
