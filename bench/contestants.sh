@@ -126,7 +126,12 @@ END
     echo -$! > "$DIR/pids" # of the group: its children stay when it alone ends
     PATH=$PATH:/usr/sbin nginx -p "$DIR" -c nginx.conf > /dev/null 2>&1 &
     echo $! >> "$DIR/pids"
+    tries=100
     until curl -s -o "$DIR/refs" --fail "http://127.0.0.1:$port/repo.git/info/refs?service=git-upload-pack"; do
+        if [ $((tries -= 1)) = 0 ]; then
+            echo 'nginx with fcgiwrap does not answer: both are packages of Debian' >&2
+            exit 1
+        fi
         sleep 0.1
     done
     echo "http://127.0.0.1:$port" > "$DIR/url"

@@ -25,6 +25,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $inner := printf "%s.%s" $name .Release.Namespace }}
 {{- $hosts := list $name $inner (printf "%s.svc" $inner) (printf "%s.svc.cluster.local" $inner) }}
 {{- $settings := dict "root" "/srv/git" "listen" "0.0.0.0:8080" "log-format" "json" }}
+{{- /* On the node's disk, where 2 GiB are enough for 10 GiB of text. The memory of a pod is enough for 100 MiB. */ -}}
+{{- $_ := set $settings "index-dir" "/tmp/search-index" }}
+{{- $_ := set $settings "index-bytes" "2GiB" }}
 {{- if .Values.authentication.existingSecret }}
 {{- $_ := set $settings "tokens" "/run/secrets/repomcp-tokens/tokens" }}
 {{- end }}

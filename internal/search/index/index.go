@@ -239,14 +239,21 @@ func (x *Index) makeRoom(bytes int64, documents int, mayEvict func(*segment) boo
 		x.full = true
 		x.mu.Unlock()
 		if !told {
-			x.options.Logger.Warn("the search index is full, so that searches have to read some files; raise " +
-				"--index-memory, or --index-bytes with --index-dir")
+			x.options.Logger.Warn("the search index is full, so that searches have to read some files; " + x.remedy())
 		}
 		if len(segments) == 0 || !mayEvict(segments[0]) {
 			return false
 		}
 		x.remove(segments[0])
 	}
+}
+
+// remedy is what an operator can do about a full index.
+func (x *Index) remedy() string {
+	if x.options.Dir == "" {
+		return "give it a folder with --index-dir, where it takes a fifth of the text, or raise --index-memory"
+	}
+	return "raise --index-bytes or --index-memory"
 }
 
 // isFull reports whether there was no room for a segment. Only pushes are indexed then.
