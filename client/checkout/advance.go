@@ -187,7 +187,10 @@ func (a *advance) track(ctx context.Context) (err error) {
 	case later:
 		return a.update.Publish()
 	default:
-		if err := errors.Join(a.update.Publish(), a.update.Track(a.tracked)); err != nil {
+		if err := a.update.Publish(); err != nil {
+			return err
+		}
+		if err := a.update.Track(a.tracked); err != nil {
 			return err
 		}
 		a.known.Fetched = a.update.Target.String()

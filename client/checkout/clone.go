@@ -107,17 +107,32 @@ func Clone(ctx context.Context, in io.Reader, dir string, o unpack.Options) (rep
 		return report, err
 	}
 	if entries == nil {
-		return report, errors.Join(c.place(tree), os.Rename(tree, dir))
+		if err := c.place(tree); err != nil {
+			return report, err
+		}
+		return report, os.Rename(tree, dir)
 	}
 	c.index.ForgetTop()
-	return report, errors.Join(moveAll(tree, dir), c.place(dir))
+	if err := moveAll(tree, dir); err != nil {
+		return report, err
+	}
+	if err := c.place(dir); err != nil {
+		return report, errors.Join(err, moveAll(dir, tree))
+	}
+	return report, nil
 }
 
-// moveAll moves what is in a folder into another one.
+// moveAll moves what is in a folder into another one, or nothing.
 func moveAll(from, to string) error {
 	entries, err := os.ReadDir(from)
-	for _, e := range entries {
-		err = errors.Join(err, os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())))
+	for i := 0; i < len(entries) && err == nil; i++ {
+		name := entries[i].Name()
+		if err = os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err == nil {
+			continue
+		}
+		for _, moved := range entries[:i] {
+			err = errors.Join(err, os.Rename(filepath.Join(to, moved.Name()), filepath.Join(from, moved.Name())))
+		}
 	}
 	return err
 }

@@ -191,6 +191,10 @@ func (f *folder) readState() (s state, err error) {
 	}
 	in := newScanner(s.file)
 	text, err := in.text()
+	if err != nil && !errors.Is(err, io.EOF) { // the disk's fault, which may pass
+		s.close()
+		return s, err
+	}
 	if err == nil {
 		err = json.Unmarshal(text, &s.header)
 	}

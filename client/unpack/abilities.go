@@ -2,7 +2,10 @@ package unpack
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"runtime"
+	"syscall"
 )
 
 // Abilities are what a file system keeps of a file besides its content.
@@ -11,7 +14,8 @@ type Abilities struct {
 	Links bool // symbolic links: core.symlinks. On Windows a user needs a right for them
 }
 
-// AbilitiesOf finds out what the file system of a folder can do, with a file in the folder, which it removes.
+// AbilitiesOf finds out what the file system of a folder can do, with a file in the folder, which it removes. A fault
+// of the disk is an error.
 func AbilitiesOf(folder string) (a Abilities, err error) {
 	file, err := os.CreateTemp(folder, temporaryPrefix)
 	if err != nil {
@@ -19,14 +23,35 @@ func AbilitiesOf(folder string) (a Abilities, err error) {
 	}
 	name := file.Name()
 	plain, err := file.Stat()
-	err = errors.Join(err, file.Close(), os.Chmod(name, 0o700)) //nolint:gosec // executable by its owner alone
-	if err == nil {
-		executable, failed := os.Lstat(name)
-		err = failed
-		a.Modes = err == nil && plain.Mode()&0o100 == 0 && executable.Mode()&0o100 != 0
+	if err = errors.Join(err, file.Close()); err == nil {
+		a.Modes, err = keepsModes(name, plain)
 	}
-	if err = errors.Join(err, os.Remove(name)); err == nil && os.Symlink("target", name) == nil {
-		a.Links, err = true, os.Remove(name)
+	if err = errors.Join(err, os.Remove(name)); err == nil {
+		a.Links, err = keepsLinks(name)
 	}
 	return a, err
+}
+
+func keepsModes(name string, plain fs.FileInfo) (bool, error) {
+	if err := os.Chmod(name, 0o700); err != nil { //nolint:gosec // executable by its owner alone
+		return false, unlessUnable(err)
+	}
+	executable, err := os.Lstat(name)
+	return err == nil && plain.Mode()&0o100 == 0 && executable.Mode()&0o100 != 0, err
+}
+
+func keepsLinks(name string) (bool, error) {
+	if err := os.Symlink("target", name); err != nil {
+		return false, unlessUnable(err)
+	}
+	return true, os.Remove(name)
+}
+
+// unlessUnable returns nil for an error that says what the file system cannot do, or what the user has no right for:
+// symlink(2) has EPERM for the former, and Windows has other errors for the latter.
+func unlessUnable(err error) error {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) || runtime.GOOS == "windows" {
+		return nil
+	}
+	return err
 }

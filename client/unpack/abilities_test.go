@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"syscall"
 	"testing"
 )
 
@@ -38,5 +39,19 @@ func TestLinksAreFilesWhereThereAreNone(t *testing.T) {
 	p = newPlace(t)
 	if report, err = p.unpack(t, archive(t, sym("l", "a"))); err != nil || report.Symlinks != 1 || report.TextLinks != 0 {
 		t.Errorf("with links: %+v, %v", report, err)
+	}
+}
+
+// A fault of the disk says nothing about what the file system can do.
+func TestAFaultIsNoInability(t *testing.T) {
+	t.Parallel()
+	for err, unable := range map[error]bool{
+		syscall.EPERM: true, syscall.ENOSYS: true, syscall.EOPNOTSUPP: true,
+		syscall.EACCES: false, syscall.EIO: false, syscall.ENOSPC: false, syscall.EINTR: false,
+	} {
+		got := unlessUnable(&os.LinkError{Op: "symlink", Err: err})
+		if want := unable || runtime.GOOS == "windows"; (got == nil) != want {
+			t.Errorf("%v: %v", err, got)
+		}
 	}
 }

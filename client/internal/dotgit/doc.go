@@ -15,7 +15,8 @@
 //	in, err = r.Receive()
 //	…
 //	u, err := r.Compare(ctx, in, base)                 // in a quarantine
-//	err = errors.Join(u.Publish(), u.Track(old))       // as git fetch
+//	err = u.Publish()                                  // as git fetch
+//	err = u.Track(old)                                 // not before the objects are there
 //	a, staged, err := u.Begin(head)                    // locks index, branch, HEAD
 //	err = a.Finish(stats)                              // writes and releases them
 //

@@ -91,24 +91,35 @@ func (u *Update) IsAncestor(ctx context.Context, id, of git.ID) (is bool, err er
 	return is, err
 }
 
-// Publish adds the objects to the repository, and the commits that are cut.
-func (u *Update) Publish() (err error) {
-	r := u.repository
-	packs := filepath.Join(u.folder, "objects", "pack")
-	entries, err := os.ReadDir(packs)
+// movePacks moves the files of packs into another folder, and stops at a fault: an index without its pack would hide
+// the same objects in later packs.
+func movePacks(from, to string) error {
+	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
 	}
 	for _, extension := range packFiles {
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), extension) {
-				to := filepath.Join(r.common, "objects", "pack", e.Name())
-				err = errors.Join(err, os.Rename(filepath.Join(packs, e.Name()), to))
+			if !strings.HasSuffix(e.Name(), extension) {
+				continue
+			}
+			if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+				return err
 			}
 		}
 	}
-	if err != nil || len(u.shallow) == 0 {
+	return nil
+}
+
+// Publish adds the objects to the repository, and the commits that are cut.
+func (u *Update) Publish() (err error) {
+	r := u.repository
+	packs := filepath.Join("objects", "pack")
+	if err := movePacks(filepath.Join(u.folder, packs), filepath.Join(r.common, packs)); err != nil {
 		return err
+	}
+	if len(u.shallow) == 0 {
+		return nil
 	}
 	l, err := r.lock(r.shallowFile())
 	if err != nil {
