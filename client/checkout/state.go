@@ -325,6 +325,9 @@ func (f *folder) recover() error {
 			return err
 		}
 	}
+	if err := unpack.RemoveProbes(f.state); err != nil {
+		return err
+	}
 	file, err := os.Open(f.path(journalName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

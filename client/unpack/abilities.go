@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
@@ -14,10 +16,13 @@ type Abilities struct {
 	Links bool // symbolic links: core.symlinks. On Windows a user needs a right for them
 }
 
+// probePrefix begins the name of the file of [AbilitiesOf].
+const probePrefix = temporaryPrefix + "able-"
+
 // AbilitiesOf finds out what the file system of a folder can do, with a file in the folder, which it removes. A fault
 // of the disk is an error.
 func AbilitiesOf(folder string) (a Abilities, err error) {
-	file, err := os.CreateTemp(folder, temporaryPrefix)
+	file, err := os.CreateTemp(folder, probePrefix)
 	if err != nil {
 		return a, err
 	}
@@ -30,6 +35,17 @@ func AbilitiesOf(folder string) (a Abilities, err error) {
 		a.Links, err = keepsLinks(name)
 	}
 	return a, err
+}
+
+// RemoveProbes removes from a folder what killed runs of [AbilitiesOf] have left.
+func RemoveProbes(folder string) error {
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), probePrefix) {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, e.Name())))
+		}
+	}
+	return err
 }
 
 func keepsModes(name string, plain fs.FileInfo) (bool, error) {

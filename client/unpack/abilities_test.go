@@ -16,6 +16,12 @@ func TestAbilitiesOfAFolder(t *testing.T) {
 	if unix := runtime.GOOS != "windows"; err != nil || a.Modes != unix || unix && !a.Links {
 		t.Errorf("%+v, %v", a, err)
 	}
+	if file, err := os.CreateTemp(folder, probePrefix); err != nil || file.Close() != nil { // of a killed run
+		t.Fatal(err)
+	}
+	if err := RemoveProbes(folder); err != nil {
+		t.Error(err)
+	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,6 +83,9 @@ func (u *Unpacker) Clean(ctx context.Context) error {
 	defer func() { _ = reserved.Close() }() // it was only read
 	marked, err := exists(reserved, markerName)
 	if err != nil || !marked {
+		return err
+	}
+	if err := RemoveProbes(filepath.Join(u.root.Name(), reservedFolder)); err != nil {
 		return err
 	}
 	if others, err := hasOthers(reserved); err != nil || others && u.options.Ready == nil {

@@ -2,9 +2,12 @@ package checkout
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // What is in the way of one file leaves all where they were.
@@ -49,4 +52,19 @@ func TestStateThatCannotBeReadIsNotDamaged(t *testing.T) {
 		t.Errorf("readState gives %v", err)
 	}
 	s.close()
+}
+
+// A run that is killed while it finds out what the file system can do leaves a file, which the next one removes.
+func TestProbesOfAKilledRunAreRemoved(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.dir = filepath.Join(t.TempDir(), "a [folder]*")
+	p.commit(gittest.Regular("a", "a"))
+	p.sync(nil)
+	left := p.at(stateFolder + "/.repomcp-tmp-able-1")
+	p.must(os.WriteFile(left, nil, 0o600))
+	p.sync(nil)
+	if _, err := os.Lstat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
 }
