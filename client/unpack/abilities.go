@@ -42,7 +42,7 @@ func RemoveProbes(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), probePrefix) {
-			err = errors.Join(err, os.Remove(filepath.Join(folder, e.Name())))
+			err = errors.Join(err, os.Remove(filepath.Join(folder, e.Name()))) //nolint:gosec // a name of ours
 		}
 	}
 	return err
