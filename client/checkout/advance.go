@@ -1,10 +1,7 @@
 package checkout
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -345,12 +342,7 @@ func (a *advance) rehearse(ctx context.Context) (err error) {
 // changes is an archive of what differs, as a server would send it. Members that are not wanted are
 // in it as well.
 func (a *advance) changes() (io.Reader, error) {
-	manifest := struct {
-		Head        string   `json:"head"`
-		Base        string   `json:"base"`
-		TypeChanged []string `json:"typeChanged"`
-		Deleted     []string `json:"deleted"`
-	}{a.update.Commit.String(), a.base.String(), []string{}, []string{}}
+	m := deltaManifest{Head: a.update.Commit.String(), Base: a.base.String()}
 	a.wanted = make(map[string]bool)
 	emptied := make(map[string]bool) // folders
 	for _, p := range a.update.Paths {
@@ -358,33 +350,19 @@ func (a *advance) changes() (io.Reader, error) {
 			a.wanted[p.Path] = true
 			continue
 		}
-		manifest.Deleted = append(manifest.Deleted, url.PathEscape(p.Path))
+		m.Deleted = append(m.Deleted, url.PathEscape(p.Path))
 		for at := path.Dir(p.Path); at != "." && !emptied[at]; at = path.Dir(at) {
 			emptied[at] = true
 		}
 	}
 	for at := range emptied {
 		if a.wanted[at] {
-			manifest.TypeChanged = append(manifest.TypeChanged, url.PathEscape(at))
+			m.TypeChanged = append(m.TypeChanged, url.PathEscape(at))
 		}
 	}
-	text, err := json.Marshal(manifest)
-	if err != nil {
-		return nil, err
-	}
-	var front bytes.Buffer
-	out := tar.NewWriter(&front)
-	err = errors.Join(
-		out.WriteHeader(&tar.Header{
-			Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": manifest.Head},
-		}),
-		out.WriteHeader(&tar.Header{Name: manifestPath, Mode: 0o644, Size: int64(len(text))}),
-	)
+	front, err := m.archive()
 	if err == nil {
-		_, err = out.Write(text)
-	}
-	if err = errors.Join(err, out.Flush()); err == nil {
 		_, err = a.files.Seek(0, io.SeekStart)
 	}
-	return io.MultiReader(&front, a.files), err
+	return io.MultiReader(front, a.files), err
 }

@@ -231,7 +231,12 @@ func (r *run) clear(path string, there found) (bool, error) {
 	}
 	stays, err := r.unpacker.Remove([]unpack.Removal{{Path: path, Yields: r.yields(old, there.info)}}, nil)
 	for _, s := range stays {
-		r.keep(Event{Path: path, Reason: ReasonInTheWay, Copy: s.Copy})
+		reason := ReasonInTheWay
+		if s.InUse && old != nil && old.isOurs() {
+			reason = ReasonInUse
+			err = errors.Join(err, r.note(old.leave()))
+		}
+		r.keep(Event{Path: path, Reason: reason, Copy: s.Copy})
 	}
 	return len(stays) == 0, err
 }

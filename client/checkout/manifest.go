@@ -1,6 +1,8 @@
 package checkout
 
 import (
+	"archive/tar"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -240,4 +242,32 @@ func (m *manifest) pass() error {
 			return fmt.Errorf("%w: it is nested too deep", client.ErrDamaged)
 		}
 	}
+}
+
+// deltaManifest is the manifest of a difference that is made here. Its paths are escaped for a URL.
+type deltaManifest struct {
+	Head        string   `json:"head"`
+	Base        string   `json:"base"`
+	TypeChanged []string `json:"typeChanged,omitempty"`
+	Deleted     []string `json:"deleted,omitempty"`
+}
+
+// archive begins an archive as a server would send it. The files have to follow.
+func (m deltaManifest) archive() (io.Reader, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var front bytes.Buffer
+	out := tar.NewWriter(&front)
+	err = errors.Join(
+		out.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": m.Head},
+		}),
+		out.WriteHeader(&tar.Header{Name: manifestPath, Mode: 0o644, Size: int64(len(text))}),
+	)
+	if err == nil {
+		_, err = out.Write(text)
+	}
+	return &front, errors.Join(err, out.Flush())
 }

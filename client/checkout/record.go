@@ -42,6 +42,9 @@ const (
 	postponed flag = 'p'
 	// skipped is the same, for a link of the commit that leads outside.
 	skipped flag = 's'
+	// leaving is the version of an earlier run, at a path that the commit does not have: a program had it open, or
+	// an editor held it back.
+	leaving flag = 'r'
 	// gone, in a journal, is a version that a run has removed.
 	gone flag = '-'
 	// previewed is a version that a dry run would have written.
@@ -106,12 +109,18 @@ func parseRecord(text []byte) (r record, err error) {
 
 // isPending reports whether a run examines the path even if it has no new version for it.
 func (r record) isPending() bool {
-	return r.flag == kept || r.flag == postponed || r.flag == skipped
+	return r.flag == kept || r.flag == postponed || r.flag == leaving || r.flag == skipped
 }
 
 // isOurs reports whether the record is a version that a run wrote.
 func (r record) isOurs() bool {
-	return r.flag == brought || r.flag == postponed || r.flag == skipped
+	return r.flag == brought || r.flag == postponed || r.flag == leaving || r.flag == skipped
+}
+
+// leave turns the record of a file that stays for now into one that a later run removes.
+func (r record) leave() record {
+	r.flag = leaving
+	return r
 }
 
 func (r record) name() string { return strings.TrimSuffix(r.path, "/") }

@@ -1,7 +1,11 @@
 package checkout
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"io"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -120,11 +124,40 @@ func (r *run) removeStale() error {
 	return errors.Join(err, remover.flush())
 }
 
+// tarEnd is the size of the two empty blocks at the end of an archive.
+const tarEnd = 2 * 512
+
+// removeLeaving removes files that an earlier run could not remove yet, unless this one has just tried to.
+func (f *folder) removeLeaving(ctx context.Context, told Result) (Result, error) {
+	m := deltaManifest{Head: told.Commit, Base: told.Commit}
+	err := f.each(func(w record) error {
+		if w.flag == leaving && !isAmong(w.path, told.Kept) {
+			m.Deleted = append(m.Deleted, url.PathEscape(w.path))
+		}
+		return nil
+	})
+	if err != nil || len(m.Deleted) == 0 {
+		return Result{}, err
+	}
+	r, err := f.newRun(told.Commit, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.before.close()
+	r.base = told.Commit // also with submodules, for which servers send no differences
+	front, err := m.archive()
+	if err == nil {
+		err = r.bring(ctx, io.MultiReader(front, bytes.NewReader(make([]byte, tarEnd))))
+	}
+	return r.result, err
+}
+
 // remover removes paths in order, several at once.
 type remover struct {
 	run     *run
 	disk    *disk
 	chosen  []unpack.Removal
+	records map[string]record        // of the chosen files
 	owns    func(folder string) bool // may go when it is empty
 	removed int                      // including links
 }
@@ -133,7 +166,7 @@ type remover struct {
 func anyFolder(string) bool { return true }
 
 func newRemover(r *run, owns func(folder string) bool) *remover {
-	return &remover{run: r, disk: newDisk(r.options.Dir), owns: owns}
+	return &remover{run: r, disk: newDisk(r.options.Dir), records: make(map[string]record), owns: owns}
 }
 
 // add removes the file of a record. A file that the user has changed stays, and is no longer
@@ -155,17 +188,18 @@ func (m *remover) add(w record) error {
 	switch reason, err := r.refusal(w.path, &w, there); {
 	case err != nil:
 		return err
-	case reason != "":
-		if reason == ReasonEdited {
-			reason = ReasonDeleted
-		}
+	case reason == ReasonHeld:
 		r.keep(Event{Path: w.path, Reason: reason})
+		return r.note(w.leave())
+	case reason != "":
+		r.keep(Event{Path: w.path, Reason: ReasonDeleted})
 		return r.note(unfollowed)
 	case r.options.DryRun:
 		m.tellRemoved(w.path)
 		return r.note(unfollowed)
 	}
 	// The journal has the record before the removal.
+	m.records[w.path] = w
 	m.chosen = append(m.chosen, unpack.Removal{Path: w.path, Yields: r.yields(&w, there.info)})
 	if len(m.chosen) < removedAtOnce {
 		return nil
@@ -189,8 +223,14 @@ func (m *remover) flush() error {
 	m.disk.forget()
 	stays, err := m.run.unpacker.Remove(chosen, m.owns)
 	for _, s := range stays {
-		m.run.keep(Event{Path: s.Written.Path, Reason: ReasonDeleted, Copy: s.Copy})
+		reason := ReasonDeleted
+		if s.InUse {
+			reason = ReasonInUse
+			err = errors.Join(err, m.run.note(m.records[s.Written.Path].leave()))
+		}
+		m.run.keep(Event{Path: s.Written.Path, Reason: reason, Copy: s.Copy})
 	}
+	clear(m.records)
 	if err != nil {
 		return err
 	}

@@ -146,9 +146,9 @@ func TestEditorsAreAskedBeforeAnOverwrite(t *testing.T) {
 		t.Errorf("%q were asked for, %q told: %+v", asked, told, held)
 	}
 	p.same(tree{"a": "file 1", "b": "file 2", "new": "file 2", "gone": "file 1"})
-	p.status("postponed a")
-	if later := p.sync(nil); later.KeptCount != 0 || later.Written != 1 {
+	p.status("postponed a", "postponed gone")
+	if later := p.sync(nil); later.KeptCount != 0 || later.Written != 1 || later.Deleted != 1 {
 		t.Errorf("%+v", later)
 	}
-	p.same(tree{"a": "file 2", "b": "file 2", "new": "file 2", "gone": "file 1"})
+	p.same(tree{"a": "file 2", "b": "file 2", "new": "file 2"})
 }

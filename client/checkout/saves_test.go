@@ -338,7 +338,43 @@ func TestAProgramHasTheFileOpen(t *testing.T) {
 	if slices.Sort(first.Kept); !slices.Equal(first.Kept, []string{"gone", "open"}) {
 		t.Errorf("%q were kept", first.Kept)
 	}
-	if again := p.sync(nil); !slices.Equal(again.Kept, []string{"open"}) {
+	again := p.sync(nil)
+	if slices.Sort(again.Kept); !slices.Equal(again.Kept, []string{"gone", "open"}) {
 		t.Errorf("the run after it: %+v", again)
+	}
+	if last := p.sync(nil); !slices.Equal(last.Kept, []string{"open"}) { // the other is the user's
+		t.Errorf("the last run: %+v", last)
+	}
+}
+
+// Files that a program only had open, in place of which there is nothing or a folder now, are removed when it has
+// closed them.
+func TestAProgramOnlyHadTheFileOpen(t *testing.T) {
+	t.Parallel()
+	for _, change := range []func(*Options){nil, checkouts, func(o *Options) { o.Submodules = true }} {
+		p := newClonePlace(t)
+		p.commit(gittest.Regular("d/gone", "1"), gittest.Regular("folder", "1"), gittest.Regular("other", "1"))
+		p.sync(change)
+		p.commit(gittest.Regular("folder/new", "2"), gittest.Regular("other", "2"))
+		var files []*os.File
+		for _, path := range []string{"d/gone", "folder"} {
+			file, err := os.OpenFile(p.at(path), os.O_RDWR, 0)
+			p.must(err)
+			files = append(files, file)
+		}
+		for range 2 {
+			if result := p.sync(change); result.KeptCount < 2 {
+				t.Errorf("%+v", result)
+			}
+		}
+		for _, file := range files {
+			p.must(file.Close())
+		}
+		if result := p.sync(change); result.KeptCount != 0 || result.Deleted != 2 {
+			t.Errorf("%+v", result)
+		}
+		if left := slices.Sorted(maps.Keys(p.files())); !slices.Equal(left, []string{"folder/new", "other"}) {
+			t.Errorf("there are %q", left)
+		}
 	}
 }

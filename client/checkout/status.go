@@ -78,7 +78,7 @@ func (d *disk) stateOf(w record, written int64) (string, error) {
 	switch w.flag {
 	case skipped:
 		return FileSkipped, nil
-	case postponed:
+	case postponed, leaving:
 		return FilePostponed, nil
 	}
 	there, err := d.look(w.name())

@@ -15,6 +15,12 @@ import (
 // downloads those that need repair.
 func (f *folder) check(ctx context.Context, c *client.Client, result Result) (Result, error) {
 	f.tellProgress(PhaseCheck, result, 0)
+	removed, err := f.removeLeaving(ctx, result)
+	result.Deleted += removed.Deleted
+	if err != nil {
+		return result, err
+	}
+	result.addStaying(removed, Result{})
 	found := checked{folder: f, disk: newDisk(f.options.Dir), told: result}
 	if err := f.each(found.look); err != nil {
 		return result, err
@@ -86,7 +92,7 @@ type checked struct {
 func (f *checked) look(w record) error {
 	theirs := isAmong(w.name(), f.options.Theirs)
 	switch {
-	case w.flag == previewed, f.isTold(w.path):
+	case w.flag == previewed, w.flag == leaving, f.isTold(w.path):
 		return nil
 	case w.flag == postponed:
 		f.choose(w)
@@ -202,7 +208,7 @@ func (f *folder) accept() error {
 		if !old.isAcceptable() || !isAmong(old.name(), mine) {
 			return old, nil
 		}
-		if old.flag == postponed { // the version of an earlier run is the user's from now on
+		if old.flag == postponed || old.flag == leaving { // the version of an earlier run is the user's from now on
 			old.kind = nothing
 		}
 		old.flag = accepted
@@ -212,5 +218,5 @@ func (f *folder) accept() error {
 
 // isAcceptable reports whether a path has a version that the user may want to keep.
 func (r record) isAcceptable() bool {
-	return r.flag == kept || r.flag == postponed || r.flag == accepted
+	return r.flag == kept || r.flag == postponed || r.flag == leaving || r.flag == accepted
 }
