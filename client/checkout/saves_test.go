@@ -311,6 +311,17 @@ func TestAFileIsSavedWhileItIsReceived(t *testing.T) {
 	}
 }
 
+// open opens files for reading and writing.
+func (p *place) open(paths ...string) (files []*os.File) {
+	p.t.Helper()
+	for _, path := range paths {
+		file, err := os.OpenFile(p.at(path), os.O_RDWR, 0)
+		p.must(err)
+		files = append(files, file)
+	}
+	return files
+}
+
 // TestAProgramHasTheFileOpen saves by a program that has opened the file before the
 // update, and writes it when that is over.
 func TestAProgramHasTheFileOpen(t *testing.T) {
@@ -319,14 +330,7 @@ func TestAProgramHasTheFileOpen(t *testing.T) {
 	p.commit(gittest.Regular("open", "1"), gittest.Regular("other", "1"), gittest.Regular("gone", "1"))
 	p.sync(nil)
 	p.commit(gittest.Regular("open", "2"), gittest.Regular("other", "2"))
-	var files []*os.File
-	for _, path := range []string{"open", "gone"} {
-		file, err := os.OpenFile(filepath.Join(p.dir, path), os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, file)
-	}
+	files := p.open("open", "gone")
 	first := p.sync(nil)
 	for _, file := range files {
 		_, err := file.WriteString("saved")
@@ -356,12 +360,7 @@ func TestAProgramOnlyHadTheFileOpen(t *testing.T) {
 		p.commit(gittest.Regular("d/gone", "1"), gittest.Regular("folder", "1"), gittest.Regular("other", "1"))
 		p.sync(change)
 		p.commit(gittest.Regular("folder/new", "2"), gittest.Regular("other", "2"))
-		var files []*os.File
-		for _, path := range []string{"d/gone", "folder"} {
-			file, err := os.OpenFile(p.at(path), os.O_RDWR, 0)
-			p.must(err)
-			files = append(files, file)
-		}
+		files := p.open("d/gone", "folder")
 		for range 2 {
 			if result := p.sync(change); result.KeptCount < 2 {
 				t.Errorf("%+v", result)

@@ -27,11 +27,9 @@ func wantAll(commit string) string {
 		packetLine("done\n") + "0000"
 }
 
-// beginFetch sends a request for objects and reads the first bytes of the reply alone.
-func (p *process) beginFetch(t *testing.T, name, body string) (leave context.CancelFunc) {
+// uploadPack sends a request of version 2 of git's protocol.
+func (p *process) uploadPack(ctx context.Context, t *testing.T, name, body string) *http.Response {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/git/"+name+"/git-upload-pack",
 		strings.NewReader(body))
 	if err != nil {
@@ -43,6 +41,15 @@ func (p *process) beginFetch(t *testing.T, name, body string) (leave context.Can
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = response.Body.Close() }) // only read from
+	return response
+}
+
+// beginFetch sends a request for objects and reads the first bytes of the reply alone.
+func (p *process) beginFetch(t *testing.T, name, body string) (leave context.CancelFunc) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	response := p.uploadPack(ctx, t, name, body)
 	if _, err := io.ReadFull(response.Body, make([]byte, 100)); err != nil || response.StatusCode != http.StatusOK {
 		t.Fatal(response.Status, err)
 	}

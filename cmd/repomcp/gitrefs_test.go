@@ -23,20 +23,10 @@ func listRefs(prefixes ...string) string {
 	return request + "0000"
 }
 
-// uploadPack returns the whole reply to a request of version 2.
-func (p *process) uploadPack(t *testing.T, name, body string) (status int, reply string) {
+// uploadPackWhole returns the whole reply to a request.
+func (p *process) uploadPackWhole(t *testing.T, name, body string) (status int, reply string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/git/"+name+"/git-upload-pack",
-		strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header = http.Header{"Content-Type": {"application/x-git-upload-pack-request"}, "Git-Protocol": {"version=2"}}
-	response, err := p.client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }() // only read from
+	response := p.uploadPack(t.Context(), t, name, body)
 	all, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +81,7 @@ func TestGitListsRefsByPrefix(t *testing.T) {
 			manyPrefixes(),
 		} {
 			request := listRefs(prefixes...)
-			status, reply := p.uploadPack(t, name, request)
+			status, reply := p.uploadPackWhole(t, name, request)
 			if want := m.uploadPack(t, request); status != http.StatusOK || reply != want {
 				t.Errorf("%s, refs with %.200q: status %d\n%s\nwant\n%s", name, prefixes, status, reply, want)
 			}
@@ -116,7 +106,7 @@ func TestGitListsNoRefOfAnObjectThatIsMissing(t *testing.T) {
 		"refs/pull/": http.StatusInternalServerError, "refs/": http.StatusInternalServerError,
 	} {
 		request := listRefs(prefix)
-		status, reply := p.uploadPack(t, "app", request)
+		status, reply := p.uploadPackWhole(t, "app", request)
 		if status != want || status == http.StatusOK && reply != mirror.uploadPack(t, request) {
 			t.Errorf("refs with %s: %d %s", prefix, status, reply)
 		}

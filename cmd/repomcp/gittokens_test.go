@@ -171,16 +171,7 @@ func TestGitRequestsBeyondTheLimitAreRefused(t *testing.T) {
 	commit := mirror.Commit("main", gittest.Regular("large", gittest.Noise(24<<20)))
 	p := start(t, root, "--max-streams", "1", "--queue-time", "1ms")
 	leave := p.beginFetch(t, "large", wantAll(commit))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/git/large/git-upload-pack",
-		strings.NewReader(wantAll(commit)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header = http.Header{"Content-Type": {"application/x-git-upload-pack-request"}, "Git-Protocol": {"version=2"}}
-	response, err := p.client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := p.uploadPack(t.Context(), t, "large", wantAll(commit))
 	_ = response.Body.Close() // its status is enough
 	busy := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable
 	if !busy || response.Header.Get("Retry-After") == "" {
