@@ -36,7 +36,11 @@ type saver struct {
 var ways = map[string]func(s *saver, at, content string) error{
 	"by rename": func(_ *saver, at, content string) error {
 		aside := filepath.Join(filepath.Dir(at), ".swap~")
-		return errors.Join(os.WriteFile(aside, []byte(content), 0o644), os.Rename(aside, at))
+		err := errors.Join(os.WriteFile(aside, []byte(content), 0o644), os.Rename(aside, at))
+		if err != nil {
+			_ = os.Remove(aside) // as editors do
+		}
+		return err
 	},
 	"truncated": func(_ *saver, at, content string) error {
 		return os.WriteFile(at, []byte(content), 0o644)
@@ -114,16 +118,16 @@ func isInTheWay(err error) bool {
 	return false
 }
 
-// check looks for all that was saved, and gives it up.
+// check looks for all that was saved, and gives it up afterwards: a path may be above another one.
 func (s *saver) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var over []string
 	for path, content := range s.owned {
 		at := filepath.Join(s.dir, path)
 		copies, err := filepath.Glob(at + unpack.KeptSuffix + "*")
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		s.must(err)
+		over = append(append(over, copies...), at)
 		switch {
 		case content == "": // a run may have had it aside at that moment, and bring it back
 		case has(at, content):
@@ -135,10 +139,10 @@ func (s *saver) check() {
 			s.t.Logf("%s is lost: it has %.30q (%d bytes), %v; not %.30q (%d bytes)", path, there, len(there), err,
 				content, len(content))
 		}
-		for _, name := range append(copies, at) {
-			if err := os.RemoveAll(name); err != nil && !isInTheWay(err) {
-				s.t.Fatal(err)
-			}
+	}
+	for _, name := range over {
+		if err := os.RemoveAll(name); err != nil && !isInTheWay(err) {
+			s.t.Fatal(err)
 		}
 	}
 	clear(s.owned)
