@@ -1,6 +1,7 @@
 // Package quarantine remembers which repositories cannot be read. Requests to them are refused at
 // once, and so cost other repositories nothing, until their files change or a pause has ended.
-// Then one request examines the repository while all others are still refused.
+// Then one request examines the repository while all others are still refused. The pauses grow from
+// a second to a minute, so that a disk that fails for a moment costs little more than that moment.
 package quarantine
 
 import (
@@ -14,15 +15,15 @@ import (
 )
 
 const (
-	// pause bounds how long a repository is refused without an examination: a disk may recover
+	// maxPause bounds how long a repository is refused without an examination: a disk may recover
 	// without any file changing.
-	pause = time.Minute
+	maxPause = time.Minute
 	// Damage that is found damageLimit times within damageWindow causes an examination: a repository
 	// that is just being changed looks damaged for a moment.
 	damageLimit  = 3
 	damageWindow = time.Minute
 	// examineEvery bounds the cost of a repository that is damaged in part and stays readable: an
-	// examination reads a few objects.
+	// examination reads a few objects. It is also the first pause of one that does not.
 	examineEvery = time.Second
 )
 
@@ -51,10 +52,17 @@ type Quarantine struct {
 // entry is the last failure of a repository.
 type entry struct {
 	held  bool              // false: the repository is damaged in part and stays readable
-	since time.Time         // of the quarantine, or of the first damage
+	since time.Time         // of the quarantine, of its end, or of the first damage
 	found int               // damage since then
 	stamp [sha256.Size]byte // of the files that failed
 	due   time.Time         // of the next examination
+	pause time.Duration     // until then; of an ended quarantine, the last one
+}
+
+// held returns the entry of a repository that is quarantined for a pause from now on, within the bounds of pauses.
+func held(since time.Time, stamp [sha256.Size]byte, pause time.Duration) entry {
+	pause = min(max(pause, examineEvery), maxPause)
+	return entry{held: true, since: since, stamp: stamp, pause: pause, due: time.Now().Add(pause)}
 }
 
 // New returns an empty quarantine. It logs the begin and the end of each quarantine.
@@ -70,10 +78,10 @@ func (q *Quarantine) Admits(r Repository) bool {
 	}
 	stamp := r.Stamp() // before the examination, so that a later change causes another one
 	q.mu.Lock()
-	e, now := q.entries[r.Key()], time.Now()
-	due := e.held && (stamp != e.stamp || !now.Before(e.due))
+	e := q.entries[r.Key()]
+	due := e.held && (stamp != e.stamp || !time.Now().Before(e.due))
 	if due { // other requests do not wait for the examination
-		q.entries[r.Key()] = entry{held: true, since: e.since, stamp: stamp, due: now.Add(pause)}
+		q.entries[r.Key()] = held(e.since, stamp, 2*e.pause)
 	}
 	q.mu.Unlock()
 	if !due || panics.Catch(r.Examine) != nil {
@@ -87,9 +95,11 @@ func (q *Quarantine) Admits(r Repository) bool {
 func (q *Quarantine) release(r Repository) {
 	q.mu.Lock()
 	e := q.entries[r.Key()]
-	delete(q.entries, r.Key())
-	q.mu.Unlock()
 	if e.held { // else another request released it
+		q.entries[r.Key()] = entry{since: time.Now(), pause: e.pause}
+	}
+	q.mu.Unlock()
+	if e.held {
 		q.logger.Info("a repository is no longer quarantined", "repository", r.Name(),
 			"seconds", time.Since(e.since).Seconds())
 	}
@@ -119,22 +129,26 @@ func (q *Quarantine) Damaged(r Repository) {
 	}
 }
 
-// Panicked quarantines a repository whose files caused a panic: the next reader would panic too.
+// Panicked quarantines a repository whose files caused a panic, for the longest pause: an examination
+// reads too little to tell whether the next reader would panic too.
 func (q *Quarantine) Panicked(r Repository, err error) { q.hold(r, r.Stamp(), err, &q.Panics) }
 
 // hold quarantines a repository, counts that and logs it, unless another request already did.
 func (q *Quarantine) hold(r Repository, stamp [sha256.Size]byte, cause error, count *atomic.Int64) {
 	q.mu.Lock()
-	now := time.Now()
-	if q.entries[r.Key()].held {
+	e := q.entries[r.Key()]
+	if e.held {
 		q.mu.Unlock()
 		return
 	}
-	q.entries[r.Key()] = entry{held: true, since: now, stamp: stamp, due: now.Add(pause)}
+	if count == &q.Panics {
+		e.pause = maxPause
+	}
+	q.entries[r.Key()] = held(time.Now(), stamp, e.pause)
 	q.mu.Unlock()
 	count.Add(1)
-	q.logger.Error("a repository is quarantined: requests to it are refused until its files change, or for a "+
-		"minute; run git fsck on the mirror", "repository", r.Name(), "panic", count == &q.Panics, "error", cause)
+	q.logger.Error("a repository is quarantined: requests to it are refused until its files change, or it can be "+
+		"read again; run git fsck on the mirror", "repository", r.Name(), "panic", count == &q.Panics, "error", cause)
 }
 
 // Holds reports whether the repository with this key is quarantined.

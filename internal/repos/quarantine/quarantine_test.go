@@ -169,6 +169,53 @@ func TestBrokenRepositoryIsReportedOnceAndRetried(t *testing.T) {
 	}
 }
 
+// TestPausesGrow makes a request each 100 ms to a repository that cannot be read, and again when that comes and goes.
+func TestPausesGrow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q, log := newQuarantine()
+		r := &repository{}
+		damage := func() {
+			for range 3 {
+				q.Damaged(r)
+			}
+		}
+		refusedFor := func() (pause time.Duration) {
+			start := time.Now()
+			for before := r.examined.Load(); r.examined.Load() == before; time.Sleep(100 * time.Millisecond) {
+				q.Admits(r)
+			}
+			return time.Since(start).Round(time.Second)
+		}
+		expect := func(want ...time.Duration) {
+			t.Helper()
+			for _, seconds := range want {
+				if got := refusedFor(); got != seconds*time.Second {
+					t.Fatalf("the examination took place after %v, want %v seconds", got, int(seconds))
+				}
+			}
+		}
+		r.broken.Store(true)
+		damage()
+		expect(1, 2, 4)
+		r.broken.Store(false)
+		expect(8)
+		expectAdmitted(t, q, r, true)
+
+		r.broken.Store(true)
+		damage()
+		expect(16, 32, 60, 60)
+		r.broken.Store(false)
+		expect(60)
+
+		time.Sleep(2 * time.Minute)
+		r.broken.Store(true)
+		damage()
+		expect(1, 2)
+		log.expect(t, 3, 2)
+	})
+}
+
 // TestNoRequestWaitsForAnExamination makes requests during two examinations that do not end, of which
 // the second one began after another change.
 func TestNoRequestWaitsForAnExamination(t *testing.T) {
