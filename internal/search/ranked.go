@@ -18,7 +18,7 @@ const (
 	// finds more ranks these, and the others on later pages.
 	maxCandidates = 20_000
 	// maxReread bounds the files that are read again for words that stand together: the first by the
-	// other signals.
+	// other signals. The result names those that cannot be read, because they move the others.
 	maxReread = 100
 )
 
@@ -86,6 +86,7 @@ type candidate struct {
 	id         git.ID
 	tally      *tally
 	score      rank.Score
+	failed     error // why it could not be read again
 }
 
 func newRanked() *ranked { return &ranked{digest: sha256.New(), commits: make(commits)} }
@@ -162,7 +163,7 @@ func (s *search) rankFiles() error {
 	}
 	slices.SortFunc(r.candidates, compareCandidates)
 	first := r.candidates[:min(len(r.candidates), maxReread)]
-	if _, err := s.reread(first, func(i int, sc *scratch, text rank.Text) {
+	if err := s.reread(first, func(i int, sc *scratch, text rank.Text) {
 		first[i].score.Value *= sc.ranker.Read(s.query.ranking, statistics, text, 0).Together
 	}); err != nil {
 		return err
@@ -182,17 +183,14 @@ func (s *search) page(statistics *rank.Statistics) error {
 	start := min(r.slice.shown, len(r.candidates))
 	page := r.candidates[start:min(start+s.limits.Ranked, len(r.candidates))]
 	files := make([]File, len(page))
-	failed, err := s.reread(page, func(i int, sc *scratch, text rank.Text) {
+	if err := s.reread(page, func(i int, sc *scratch, text rank.Text) {
 		files[i] = s.rankedFile(&page[i], sc, text, statistics)
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	var ends []int // of the shown files, as places among the candidates
 	for i := range page {
-		if failed[i] != nil {
-			result.Counts.Damaged++
-			s.addProblem(page[i].repository, page[i].path, failed[i])
+		if page[i].failed != nil {
 			continue
 		}
 		result.Files = append(result.Files, files[i])

@@ -391,6 +391,20 @@ func TestDamageOfRankedFiles(t *testing.T) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	}
+	// Its place depends on what cannot be read, and so does the page of each other file.
+	request.Limits.Ranked = 1
+	shown := 0
+	for range 2 {
+		result, err := b.Search(t.Context(), request)
+		if err != nil || result.Counts.Damaged != 1 || len(result.Problems) != 1 || result.Problems[0].Path != "a.py" {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		shown += len(result.Files)
+		request.Cursor = result.Cursor
+	}
+	if shown != 1 || request.Cursor != "" {
+		t.Errorf("two pages have %d files and end with the cursor %q, want 1 and none", shown, request.Cursor)
+	}
 }
 
 func TestSymbols(t *testing.T) {

@@ -9,13 +9,15 @@ import (
 	"github.com/repomcp/repomcp/internal/search/rank"
 )
 
-// reread runs do on the workers with the texts of candidates, and waits. It returns the errors of files that could not
-// be read, in the candidates' order.
-func (s *search) reread(files []candidate, do func(i int, sc *scratch, text rank.Text)) (failed []error, err error) {
-	failed = make([]error, len(files))
+// reread runs do on the workers with the texts of candidates, and waits. The result counts and names those that cannot
+// be read. They are not read again.
+func (s *search) reread(files []candidate, do func(i int, sc *scratch, text rank.Text)) error {
 	byName := make(map[string][]int)
 	var names []string
 	for i := range files {
+		if files[i].failed != nil {
+			continue
+		}
 		name := files[i].repository
 		if byName[name] == nil {
 			names = append(names, name)
@@ -23,21 +25,26 @@ func (s *search) reread(files []candidate, do func(i int, sc *scratch, text rank
 		byName[name] = append(byName[name], i)
 	}
 	for _, name := range names {
-		if err := s.readIn(name, files, byName[name], failed, do); err != nil {
-			return nil, err
+		if err := s.readIn(name, files, byName[name], do); err != nil {
+			return err
+		}
+		for _, i := range byName[name] {
+			if c := &files[i]; c.failed != nil {
+				s.result.Counts.Damaged++
+				s.addProblem(c.repository, c.path, c.failed)
+			}
 		}
 	}
-	return failed, nil
+	return nil
 }
 
 // readIn reads the files of one repository.
-func (s *search) readIn(name string, files []candidate, indexes []int, failed []error,
-	do func(i int, sc *scratch, text rank.Text),
+func (s *search) readIn(name string, files []candidate, indexes []int, do func(i int, sc *scratch, text rank.Text),
 ) (err error) {
 	snapshot, err := s.view.Snapshot(name)
 	if err != nil {
 		for _, i := range indexes {
-			failed[i] = err
+			files[i].failed = err
 		}
 		return s.ctx.Err()
 	}
@@ -53,7 +60,7 @@ func (s *search) readIn(name string, files []candidate, indexes []int, failed []
 		if err := s.queue.Submit(workers.Func(func(w *workers.Worker) {
 			defer close(done)
 			if s.ctx.Err() == nil {
-				failed[i] = s.readCandidate(snapshot, &files[i], s.slot.Of(w), func(sc *scratch, text rank.Text) {
+				files[i].failed = s.readCandidate(snapshot, &files[i], s.slot.Of(w), func(sc *scratch, text rank.Text) {
 					do(i, sc, text)
 				})
 			}
