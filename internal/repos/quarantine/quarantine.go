@@ -79,9 +79,14 @@ func (q *Quarantine) Admits(r Repository) bool {
 	stamp := r.Stamp() // before the examination, so that a later change causes another one
 	q.mu.Lock()
 	e := q.entries[r.Key()]
-	due := e.held && (stamp != e.stamp || !time.Now().Before(e.due))
+	waited := !time.Now().Before(e.due)
+	due := e.held && (waited || stamp != e.stamp)
 	if due { // other requests do not wait for the examination
-		q.entries[r.Key()] = held(e.since, stamp, 2*e.pause)
+		pause := e.pause
+		if waited { // the stamps of a failing disk differ all the time
+			pause *= 2
+		}
+		q.entries[r.Key()] = held(e.since, stamp, pause)
 	}
 	q.mu.Unlock()
 	if !due || panics.Catch(r.Examine) != nil {

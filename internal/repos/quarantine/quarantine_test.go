@@ -170,6 +170,7 @@ func TestBrokenRepositoryIsReportedOnceAndRetried(t *testing.T) {
 }
 
 // TestPausesGrow makes a request each 100 ms to a repository that cannot be read, and again when that comes and goes.
+// Changes of its files cause examinations, and no longer pauses.
 func TestPausesGrow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,6 +198,10 @@ func TestPausesGrow(t *testing.T) {
 		}
 		r.broken.Store(true)
 		damage()
+		for range 100 {
+			r.touched.Add(1)
+			expectAdmitted(t, q, r, false)
+		}
 		expect(1, 2, 4)
 		r.broken.Store(false)
 		expect(8)
