@@ -55,13 +55,13 @@ func (s *Snapshot) Head() (head Ref, err error) {
 }
 
 // DefaultBranch is the short name of the branch that HEAD points to, even if the branch has no
-// commit, and "" if HEAD is detached or broken.
+// commit, and "" if HEAD is detached. A HEAD that cannot be read is [ErrCorrupt].
 func (s *Snapshot) DefaultBranch() (string, error) {
 	raw, ok, err := s.refs.lookup("HEAD")
 	if err != nil || !ok {
 		return "", err
 	}
-	return cutPrefix(raw.symbolic, BranchPrefix), nil
+	return cutPrefix(raw.symbolic, BranchPrefix), raw.fault
 }
 
 // HolderOf is the file, by its path in the repository's folder, that is replaced when a ref of that full name changes,

@@ -65,3 +65,25 @@ func TestAnUnusablePackOfManyRefsIsCalledDamage(t *testing.T) {
 		})
 	}
 }
+
+// TestADamagedHeadIsSaid asks for the lists of a repository whose HEAD means nothing. They have all refs, and say why
+// they have no default branch.
+func TestADamagedHeadIsSaid(t *testing.T) {
+	t.Parallel()
+	root, repo := newRepo(t)
+	repo.Commit("main", gittest.Regular("f", "1"))
+	s := newService(t, root, Options{})
+	const said = `"headDamaged":true`
+	if list := string(contentOf(t, mustDownload(t, s, "/refs/repo"))); strings.Contains(list, said) ||
+		!strings.Contains(list, `"defaultBranch":"main"`) {
+		t.Errorf("a sound list: %s", list)
+	}
+	repo.WriteFile("HEAD", []byte("no id\n"))
+	for _, url := range []string{"/refs/repo", "/refs/repo?all=1"} {
+		list := string(contentOf(t, mustDownload(t, s, url)))
+		if !strings.Contains(list, said) || strings.Contains(list, "defaultBranch") ||
+			!strings.Contains(list, `"refs/heads/main"`) {
+			t.Errorf("%s: %s", url, list)
+		}
+	}
+}

@@ -56,7 +56,8 @@ type commitView struct {
 type refsView struct {
 	Repository    string `json:"repository"`
 	DefaultBranch string `json:"defaultBranch,omitempty"`
-	Next          string `json:"next,omitempty"` // URI of the following page
+	HeadDamaged   bool   `json:"headDamaged,omitempty"` // the default branch is not known
+	Next          string `json:"next,omitempty"`        // URI of the following page
 }
 
 // catalogueView has the members before the repositories.
@@ -245,7 +246,8 @@ func findRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) 
 		return nil, err
 	}
 	branch, err := s.DefaultBranch()
-	if err != nil {
+	headDamaged := errors.Is(err, git.ErrCorrupt)
+	if err != nil && !headDamaged {
 		return nil, err
 	}
 	names := make([]string, len(refs))
@@ -253,7 +255,7 @@ func findRefs(ctx context.Context, s *git.Snapshot, r Resource) (*Found, error) 
 		names[i] = ref.Name
 	}
 	start, end, next := r.pageOf(names)
-	view := refsView{r.Repository, Text(branch), next}
+	view := refsView{r.Repository, Text(branch), headDamaged, next}
 	shown := listing{view, "refs", end - start, func(i int) any { return viewRef(r.Repository, refs[start+i]) }}
 	return shown.fill(ctx, outline(r), next)
 }

@@ -60,7 +60,12 @@ func TestDamagedRefsAreNoneThatDoNotContain(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	r = s.call("list_branches", args{"repo": "one"})
-	if !strings.Contains(r.text, "\nhurt unreadable\n") {
+	if !strings.Contains(r.text, "\nhurt unreadable\n") || !strings.Contains(r.text, "The default branch is main.") {
+		t.Errorf("%s", r.text)
+	}
+	repo.WriteFile("HEAD", []byte("no id\n"))
+	r = s.call("list_branches", args{"repo": "one"})
+	if !strings.Contains(r.text, "main ") || !strings.Contains(r.text, "HEAD is unreadable") {
 		t.Errorf("%s", r.text)
 	}
 }

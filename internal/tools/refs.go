@@ -90,7 +90,9 @@ func (v *visit) listRefs(ctx context.Context, a refsArguments, kind, prefix stri
 		return err
 	}
 	branch, err := v.snapshot.DefaultBranch()
-	if err != nil {
+	if errors.Is(err, git.ErrCorrupt) {
+		v.note("HEAD is unreadable, so that the default branch is not known.")
+	} else if err != nil {
 		return err
 	}
 	name := v.name()
