@@ -3,6 +3,7 @@ package objects
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -31,17 +32,22 @@ type alternates struct {
 	outside bool
 }
 
-// chain returns an objects directory and its alternates, in git's search order. An alternate that
-// does not exist or is outside of the root is skipped: its objects are then not found. beyond
-// reports alternates outside of the root.
-func (s *Store) chain(objects string) (found []*directory, beyond bool, err error) {
+// searchPath is an objects directory and its alternates, in git's search order. An alternate that does not exist, is
+// outside of the root or cannot be read is not among them: its objects are then not found.
+type searchPath struct {
+	directories []*directory
+	outside     bool    // an alternate is outside of the root
+	faults      []error // of alternates that cannot be read
+}
+
+func (s *Store) searchPath(objects string) (found searchPath, err error) {
 	var add func(name string, depth int) error
 	add = func(name string, depth int) error {
 		d := s.directory(name)
-		if slices.Contains(found, d) {
+		if slices.Contains(found.directories, d) {
 			return nil
 		}
-		found = append(found, d)
+		found.directories = append(found.directories, d)
 		if depth > alternatesDepth {
 			return nil
 		}
@@ -49,22 +55,40 @@ func (s *Store) chain(objects string) (found []*directory, beyond bool, err erro
 		if err != nil {
 			return err
 		}
-		beyond = beyond || links.outside
+		found.outside = found.outside || links.outside
 		for _, name := range links.paths {
-			info, err := s.root.Stat(name)
-			if err != nil || !info.IsDir() {
-				// A symbolic link can lead out of the root, too.
-				beyond = beyond || err != nil && !errors.Is(files.OpenError(name, err), ErrNotFound)
-				continue
+			isDirectory, err := found.admits(s.root, name)
+			if err == nil && isDirectory {
+				err = add(name, depth+1)
 			}
-			if err := add(name, depth+1); err != nil {
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	err = add(objects, 0)
-	return found, beyond, err
+	return found, err
+}
+
+// admits reports whether an alternate is a folder. It notes why it cannot be read.
+func (p *searchPath) admits(root *os.Root, name string) (bool, error) {
+	info, err := root.Stat(name)
+	if err == nil {
+		return info.IsDir(), nil
+	}
+	if files.LeadsOut(err) { // as a symbolic link can
+		p.outside = true
+		return false, nil
+	}
+	err = files.OpenError(name, err)
+	if errors.Is(err, ErrBusy) {
+		return false, err
+	}
+	if !errors.Is(err, ErrNotFound) {
+		p.faults = append(p.faults, err)
+	}
+	return false, nil
 }
 
 // alternates returns the alternates of the directory. It reads the file only after a change.

@@ -64,7 +64,7 @@ func TestAlternatesAreFollowedInsideTheRootOnly(t *testing.T) {
 		{"relative outside", "../../../" + filepath.Base(filepath.Dir(outside.Dir)) + "/repo.git/objects", secret,
 			false},
 		{"symbolic link outside", filepath.Join(link, "objects"), secret, false},
-		{"itself", "../../case-7.git/objects", shared, false},
+		{"itself", "../../case-9.git/objects", shared, false},
 	}
 	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,6 +75,41 @@ func TestAlternatesAreFollowedInsideTheRootOnly(t *testing.T) {
 				t.Errorf("Has gives %v %v, want %v", has, err, c.found)
 			}
 		})
+	}
+}
+
+// TestAnAlternateThatCannotBeReadIsDamage has an alternate that is a symbolic link to itself. What the repository has
+// itself is served; what may be in the alternate is neither missing nor outside of the root.
+func TestAnAlternateThatCannotBeReadIsDamage(t *testing.T) {
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	repo.Commit("main", gittest.Regular("own", "own content"))
+	pool := gittest.At(t, filepath.Join(root, "pool.git"))
+	pool.Commit("main", gittest.Regular("shared", "shared content"))
+	own, shared := packtest.SumOf(Blob, []byte("own content")), packtest.SumOf(Blob, []byte("shared content"))
+	alternate := filepath.Join(root, "alternate")
+	if err := os.Symlink("alternate", alternate); err != nil {
+		t.Fatal(err)
+	}
+	borrow(t, repo, alternate)
+	snap := snapshot(t, newStore(t, nil, repo), repo)
+	if has, err := has(snap, own); !has || err != nil {
+		t.Errorf("the repository's object: %v %v", has, err)
+	}
+	if _, err := has(snap, shared); !errors.Is(err, ErrCorrupt) || snap.MayLack() {
+		t.Errorf("the alternate's object: %v, want damage", err)
+	}
+	if _, err := snap.db.Folders(); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("the folders: %v, want damage", err)
+	}
+	if err := os.Remove(alternate); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("pool.git", "objects"), alternate); err != nil {
+		t.Fatal(err)
+	}
+	if has, err := has(snap, shared); !has || err != nil {
+		t.Errorf("the alternate's object once it can be read: %v %v", has, err)
 	}
 }
 

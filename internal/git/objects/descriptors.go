@@ -44,6 +44,19 @@ type packSet struct {
 	left    time.Time     // when the last user left
 }
 
+// count counts the objects in the packs. Those that a multi-pack-index covers count once.
+func (s *packSet) count() (n uint64) {
+	if s.midx != nil {
+		n = s.midx.Count()
+	}
+	for _, p := range s.packs {
+		if s.midx == nil || !s.midx.Covers(p) {
+			n += p.Count()
+		}
+	}
+	return n
+}
+
 // pin keeps a set open, and makes room for its indexes, as look-ups without it read their files. It returns false if
 // the set was already closed.
 func (d *descriptors) pin(set *packSet) bool {

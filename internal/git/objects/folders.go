@@ -39,12 +39,12 @@ var (
 // symbolic links, which this package does not do out of the root: a link there that leads out is [ErrOutside].
 // An alternate out of the root is left out.
 func (db *Database) Folders() ([]Folder, error) {
-	chain, _, err := db.store.chain(db.objects)
-	if err != nil {
+	found, err := db.store.searchPath(db.objects)
+	if err = errors.Join(append(found.faults, err)...); err != nil {
 		return nil, err
 	}
-	folders := make([]Folder, 0, len(chain))
-	for _, d := range chain {
+	folders := make([]Folder, 0, len(found.directories))
+	for _, d := range found.directories {
 		folder, err := d.folder()
 		if err != nil {
 			return nil, err
@@ -132,8 +132,8 @@ func (d *directory) entriesOf(part string, mayLink bool) ([]fs.DirEntry, error) 
 
 // linkError makes a link that leads out an [ErrOutside].
 func linkError(part string, err error) error {
-	if verdict := files.OpenError(part, err); !errors.Is(verdict, ErrCorrupt) {
-		return verdict
+	if !files.LeadsOut(err) {
+		return files.OpenError(part, err)
 	}
 	return fmt.Errorf("%s: %w: %w", part, ErrOutside, err)
 }

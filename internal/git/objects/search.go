@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/repomcp/repomcp/internal/git/objects/pack"
 )
 
 // MinPrefix is the shortest abbreviation of an id, in digits: core.abbrev of
@@ -82,22 +80,12 @@ func samePrefix(a, b ID, digits int) bool {
 
 // PackedCount estimates the number of packed objects as git does, which chooses the length of
 // abbreviations by it (core.abbrev of git-config(1)): an object in several packs counts several
-// times unless a multi-pack-index covers those, and loose objects do not count.
+// times unless a multi-pack-index covers those, and loose objects do not count. Nor do packs that
+// were replaced since the snapshot was taken.
 func (s *Snapshot) PackedCount() (uint64, error) {
 	if err := s.enter(); err != nil {
 		return 0, err
 	}
 	defer s.leave()
-	v := s.view.Load()
-	var count uint64
-	for _, m := range v.midxes {
-		count += m.Count()
-	}
-	for _, p := range v.packs {
-		covered := slices.ContainsFunc(v.midxes, func(m *pack.MultiIndex) bool { return m.Covers(p) })
-		if !covered {
-			count += p.Count()
-		}
-	}
-	return count, nil
+	return s.view.Load().packed, nil
 }

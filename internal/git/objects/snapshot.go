@@ -92,13 +92,13 @@ func (s *Snapshot) refresh(old *view) (*view, error) {
 // new set of packs.
 func (s *Snapshot) look() (changed bool, err error) {
 	store := s.db.store
-	directories, beyond, err := store.chain(s.db.objects)
+	found, err := store.searchPath(s.db.objects)
 	if err != nil {
 		return false, err
 	}
-	next := &view{store: store, beyond: beyond}
+	next := &view{store: store, beyond: found.outside, faults: found.faults}
 	var sets []*packSet
-	for _, d := range directories {
+	for _, d := range found.directories {
 		set, err := d.acquire(s.view.Load() != nil)
 		if err != nil {
 			return false, err
@@ -112,10 +112,12 @@ func (s *Snapshot) look() (changed bool, err error) {
 		next.dirs = append(next.dirs, d.path)
 		sets = append(sets, set)
 	}
-	if old := s.view.Load(); old != nil && !changed && slices.Equal(old.dirs, next.dirs) && old.beyond == beyond {
+	if old := s.view.Load(); old != nil && !changed && slices.Equal(old.dirs, next.dirs) && old.beyond == next.beyond &&
+		found.faults == nil {
 		return false, nil
 	}
 	for _, set := range sets {
+		next.packed += set.count()
 		for _, f := range set.faults {
 			next.faults = append(next.faults, f.err)
 		}

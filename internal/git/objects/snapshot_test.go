@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,32 @@ func TestAbsentObjectIsNotFound(t *testing.T) {
 	}
 	if _, err := snap.Open(absent); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Open: %v", err)
+	}
+}
+
+// TestReplacedPacksDoNotCount repacks a repository under a snapshot, which then has the old pack as well.
+func TestReplacedPacksDoNotCount(t *testing.T) {
+	repo := gittest.New(t)
+	commit := func(text string) (objects uint64) {
+		repo.Commit("main", gittest.Regular("f", text))
+		repo.Git("repack", "-adq")
+		return uint64(len(strings.Fields(repo.Git("rev-list", "--objects", "--no-object-names", "main"))))
+	}
+	before := commit("1")
+	snap := snapshot(t, newStore(t, nil, repo), repo)
+	expect := func(want uint64) {
+		t.Helper()
+		if got, err := snap.PackedCount(); got != want || err != nil {
+			t.Errorf("%d objects, %v, want %d", got, err, want)
+		}
+	}
+	expect(before)
+	after := commit("2")
+	if has, err := has(snap, packtest.SumOf(Blob, []byte("2"))); !has || err != nil {
+		t.Fatalf("the new object: %v, %v", has, err)
+	}
+	if expect(after); after <= before {
+		t.Errorf("%d objects and then %d", before, after)
 	}
 }
 

@@ -16,12 +16,13 @@ type view struct {
 	dirs   []string // objects directories, for loose objects
 	packs  []*pack.Pack
 	midxes []*pack.MultiIndex
-	faults []error
+	faults []error                   // of indexes and alternates, which make absence uncertain
 	beyond bool                      // an alternate is outside of the root
 	last   atomic.Pointer[pack.Pack] // where the last object was found
 	// unindexed is a pack without an index, or "". git writes the index last, so this alone is no
 	// damage.
 	unindexed string
+	packed    uint64 // objects in the present packs: see [Snapshot.PackedCount]
 }
 
 func (v *view) add(set *packSet) {
