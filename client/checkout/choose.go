@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -62,7 +61,7 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	case there.obstructed:
 		return skip, r.stay(want, old, content, "")
 	case there.info == nil:
-		return unpack.Choice{Yields: r.yields(old, nil)}, nil
+		return unpack.Choice{Yields: r.yields(m.Path, old, there)}, nil
 	case there.info.IsDir():
 		return r.chooseOverFolder(want, old, content)
 	default:
@@ -71,7 +70,7 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 }
 
 func (r *run) chooseOverFile(want record, old *record, there found, content io.Reader) (unpack.Choice, error) {
-	same, held, err := r.compare(&want, there.info, content)
+	same, held, err := r.compare(&want, there, content)
 	if err != nil {
 		return skip, err
 	}
@@ -88,7 +87,7 @@ func (r *run) chooseOverFile(want record, old *record, there found, content io.R
 		}
 		return skip, errors.Join(r.stay(want, old, content, reason), closed(held))
 	}
-	choice := unpack.Choice{Yields: r.yields(old, there.info)}
+	choice := unpack.Choice{Yields: r.yields(want.path, old, there)}
 	if held != nil {
 		choice.Content, choice.Size = held, want.size
 	}
@@ -229,7 +228,7 @@ func (r *run) clear(path string, there found) (bool, error) {
 	if r.options.DryRun {
 		return true, r.note(record{path: path, kind: plainFile, flag: gone})
 	}
-	stays, err := r.unpacker.Remove([]unpack.Removal{{Path: path, Yields: r.yields(old, there.info)}}, nil)
+	stays, err := r.unpacker.Remove([]unpack.Removal{{Path: path, Yields: r.yields(path, old, there)}}, nil)
 	for _, s := range stays {
 		reason := ReasonInTheWay
 		if s.InUse && old != nil && old.isOurs() {
@@ -251,11 +250,11 @@ func (r *run) chooseOverFolder(want record, old *record, content io.Reader) (unp
 	case err != nil:
 		return skip, err
 	case gone || there.info == nil:
-		return unpack.Choice{Yields: r.yields(old, nil)}, nil
+		return unpack.Choice{Yields: r.yields(want.path, old, there)}, nil
 	case r.options.forces(want.path):
 		in, err := r.disk.contents(want.path)
 		if err != nil || !in.repository {
-			return unpack.Choice{Yields: r.yields(nil, there.info)}, err
+			return unpack.Choice{Yields: r.yields(want.path, nil, there)}, err
 		}
 	}
 	return skip, r.stay(want, old, content, ReasonInTheWay)
@@ -263,7 +262,8 @@ func (r *run) chooseOverFolder(want record, old *record, content io.Reader) (unp
 
 // compare reports whether the disk has the wanted version, and then sets the id and the time in
 // want. If it had to read the content, held is a reader of all of it.
-func (r *run) compare(want *record, info fs.FileInfo, content io.Reader) (same bool, held io.Reader, err error) {
+func (r *run) compare(want *record, there found, content io.Reader) (same bool, held io.Reader, err error) {
+	info := there.info
 	if !r.disk.isKind(info, want.kind) || want.kind != link && info.Size() != want.size {
 		return false, nil, nil
 	}
@@ -277,7 +277,7 @@ func (r *run) compare(want *record, info fs.FileInfo, content io.Reader) (same b
 		return false, nil, errors.Join(err, closed(held))
 	}
 	if same = id == want.id; same {
-		want.mtime = info.ModTime().UnixNano()
+		want.mtime = there.mtime()
 	}
 	return same, held, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/base/swap"
@@ -51,8 +52,12 @@ func newDisk(dir string) *disk {
 
 type found struct {
 	info       fs.FileInfo // nil if nothing exists, or the way is obstructed
+	at         time.Time   // just before that
 	obstructed bool
 }
+
+// mtime is a time that differs after every later change, or 0.
+func (f found) mtime() int64 { return lastingTime(f.info.ModTime(), f.at) }
 
 func (d *disk) at(path string) string { return filepath.Join(d.dir, filepath.FromSlash(path)) }
 
@@ -65,11 +70,12 @@ func (d *disk) look(at string) (found, error) {
 	case p == obstructed:
 		return found{obstructed: true}, nil
 	}
+	now := time.Now()
 	info, err := os.Lstat(d.at(at))
 	if isAbsent(err) {
 		return found{}, nil
 	}
-	return found{info: info}, err
+	return found{info: info, at: now}, err
 }
 
 // isAbsent reports whether a path does not exist. Some systems return its errors also for names
@@ -203,7 +209,7 @@ func (d *disk) refresh(r *record) error {
 	}
 	same, err := d.has(*r, there, 0)
 	if same {
-		r.setTimes(there.info)
+		r.setTimes(there)
 	}
 	return err
 }
@@ -215,7 +221,7 @@ func (d *disk) complete(r *record) error {
 	}
 	there, err := d.look(r.path)
 	if err == nil && there.info != nil && there.info.Size() == r.size && there.info.ModTime().UnixNano() == r.mtime {
-		r.setTimes(there.info)
+		r.ctime = swap.ChangeTime(there.info)
 	}
 	return err
 }
@@ -223,8 +229,8 @@ func (d *disk) complete(r *record) error {
 // isFile reports whether times reveal changes of the record's file.
 func (r record) isFile() bool { return r.isOurs() && r.kind.isRegular() }
 
-func (r *record) setTimes(info fs.FileInfo) {
-	r.mtime, r.ctime = info.ModTime().UnixNano(), swap.ChangeTime(info)
+func (r *record) setTimes(there found) {
+	r.mtime, r.ctime = there.mtime(), swap.ChangeTime(there.info)
 }
 
 // identify computes the id of a file or a link.

@@ -11,9 +11,10 @@ import (
 // yields examines a file that is about to be replaced or removed, when it lies aside and cannot
 // change any more. It may go if it is the version that the run has decided about, or that an
 // earlier run wrote.
-func (r *run) yields(old *record, seen fs.FileInfo) unpack.Yields {
+func (r *run) yields(path string, old *record, seen found) unpack.Yields {
+	forced := r.options.forces(path)
 	return func(aside string, info fs.FileInfo) (bool, error) {
-		if seen != nil && swap.IsSame(seen, info) {
+		if seen.info != nil && swap.IsSame(seen.info, info) && (forced || seen.mtime() != 0) {
 			return true, nil
 		}
 		return r.isAt(old, aside, info, r.header.Written)

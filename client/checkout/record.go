@@ -131,7 +131,7 @@ func recordOf(w unpack.Written) record {
 		r.aside = path.Base(w.Aside)
 	}
 	if w.Info != nil {
-		r.mtime = w.Info.ModTime().UnixNano()
+		r.mtime = ownTime(w.Info.ModTime())
 	}
 	switch {
 	case w.Kind == unpack.Nothing:
@@ -159,18 +159,41 @@ func isExecutable(mode fs.FileMode) bool { return mode&0o100 != 0 }
 
 // These are the resolutions of file systems' times. A change within them may be invisible.
 const (
+	exFATTime  = 10 * time.Millisecond
 	fineTime   = 20 * time.Millisecond // the tick of a kernel's clock, and some more
 	coarseTime = 2 * time.Second       // of file systems with whole seconds
 )
 
+// tick is how long a file may be changed and keep its time.
+func tick(modified time.Time) time.Duration {
+	if modified.Nanosecond() == 0 {
+		return coarseTime
+	}
+	return fineTime
+}
+
+// lastingTime returns the time of a file in nanoseconds if every change after a moment gives the file another one, and 0
+// otherwise.
+func lastingTime(modified, after time.Time) int64 {
+	if after.Sub(modified) < tick(modified) {
+		return 0
+	}
+	return modified.UnixNano()
+}
+
+// ownTime is [lastingTime] for a file that this program has just made. Package unpack gives it a time of which no other
+// file has all digits, unless the file system drops them.
+func ownTime(modified time.Time) int64 {
+	if modified.Nanosecond()%int(exFATTime) != 0 {
+		return modified.UnixNano()
+	}
+	return lastingTime(modified, time.Now())
+}
+
 // isRacy reports whether a file may have been changed after the state was written and still have
 // the same time.
 func (r record) isRacy(written int64) bool {
-	tick := fineTime
-	if r.mtime%int64(time.Second) == 0 {
-		tick = coarseTime
-	}
-	return r.mtime == 0 || r.mtime > written-int64(tick)
+	return r.mtime == 0 || r.mtime > written-int64(tick(time.Unix(0, r.mtime)))
 }
 
 // records are those of a file, in the order of their paths.

@@ -200,7 +200,7 @@ func (m *remover) add(w record) error {
 	}
 	// The journal has the record before the removal.
 	m.records[w.path] = w
-	m.chosen = append(m.chosen, unpack.Removal{Path: w.path, Yields: r.yields(&w, there.info)})
+	m.chosen = append(m.chosen, unpack.Removal{Path: w.path, Yields: r.yields(w.path, &w, there)})
 	if len(m.chosen) < removedAtOnce {
 		return nil
 	}

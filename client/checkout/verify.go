@@ -178,7 +178,7 @@ func (f *folder) solve() error {
 		right, err := d.has(*old, there, 0)
 		if right {
 			old.flag = brought
-			old.setTimes(there.info)
+			old.setTimes(there)
 		}
 		return old, err
 	})
