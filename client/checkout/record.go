@@ -172,8 +172,8 @@ func tick(modified time.Time) time.Duration {
 	return fineTime
 }
 
-// lastingTime returns the time of a file in nanoseconds if every change after a moment gives the file another one, and 0
-// otherwise.
+// lastingTime returns the time of a file in nanoseconds if every change after a moment gives the file another one,
+// and 0 otherwise.
 func lastingTime(modified, after time.Time) int64 {
 	if after.Sub(modified) < tick(modified) {
 		return 0

@@ -42,8 +42,8 @@ func TestTimesThatHideAChangeAreNotRecorded(t *testing.T) {
 	}
 }
 
-// TestASaveWithinTheSecondOfALook has a program save a file when the run has just decided about it, on a file system that
-// keeps whole seconds: neither the size nor the time tells.
+// TestASaveWithinTheSecondOfALook has a program save a file when the run has just decided about it, on a file system
+// that keeps whole seconds: neither the size nor the time tells.
 func TestASaveWithinTheSecondOfALook(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

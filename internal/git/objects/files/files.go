@@ -116,8 +116,8 @@ func OpenError(name string, err error) error {
 	return object.Corrupt(name, err)
 }
 
-// LeadsOut reports whether an [os.Root] refused a path that leads out of it. Go has no name for that error, and it is the
-// only one that is not the system's.
+// LeadsOut reports whether an [os.Root] refused a path that leads out of it. Go has no name for that error, and it is
+// the only one that is not the system's.
 func LeadsOut(err error) bool {
 	var system syscall.Errno
 	return err != nil && !errors.As(err, &system) && !errors.Is(err, fs.ErrClosed)
