@@ -8,10 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -167,8 +164,8 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	if fresh {
 		return nil
 	}
-	found := make(map[string]*Repository)
-	if err := c.walk(".", found); files.LacksDescriptor(err) {
+	found, err := c.walk()
+	if files.LacksDescriptor(err) {
 		return fmt.Errorf("reading the root: %w: %w", git.ErrBusy, files.Pathless(err))
 	} else if err != nil {
 		return fmt.Errorf("reading the root: %w", files.Pathless(err))
@@ -181,171 +178,4 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	defer c.mu.Unlock()
 	c.names, c.byName, c.longest, c.scanned = names, found, longest, time.Now()
 	return nil
-}
-
-// walk adds the repositories at and below dir, a path relative to the root. It skips a folder that
-// cannot be read, except for the root itself.
-func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
-	entries, err := files.ReadDir(c.store.Root(), dir)
-	if err != nil {
-		return err
-	}
-	folder, isRepository, err := c.gitDir(dir, entries)
-	switch {
-	case err != nil:
-		return err
-	case isRepository && folder == dir:
-		c.add(found, strings.TrimSuffix(c.nameOf(dir), ".git"), dir)
-		return nil
-	case isRepository:
-		c.add(found, c.nameOf(dir), folder)
-		return nil
-	case has(entries, ".git", regular):
-		c.leaveOut(
-			dir,
-			"its .git is a file: it is a linked worktree, a submodule or has its repository elsewhere; serve that",
-		)
-		return nil
-	}
-	if err := c.links(dir, entries, found); err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		// Symbolic links are handled by links.
-		if !entry.IsDir() || entry.Name() == ".git" {
-			continue
-		}
-		below := path.Join(dir, entry.Name())
-		err := c.walk(below, found)
-		if files.LacksDescriptor(err) {
-			return err
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && c.told.first(below) {
-			c.logger.Warn("a folder below the root cannot be read; let the server's user read it", "folder", below,
-				"error", files.Pathless(err))
-		}
-	}
-	return nil
-}
-
-// gitDir is the folder with HEAD, objects and refs of the repository in a folder: the folder itself
-// if it is bare, or the .git in it.
-func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (folder string, ok bool, err error) {
-	if git.IsGitDir(entries) {
-		return dir, true, nil
-	}
-	if !has(entries, ".git", fs.ModeDir) {
-		return "", false, nil
-	}
-	folder = path.Join(dir, ".git")
-	inner, err := files.ReadDir(c.store.Root(), folder)
-	if files.LacksDescriptor(err) {
-		return "", false, err
-	}
-	return folder, err == nil && git.IsGitDir(inner), nil
-}
-
-// links adds the repositories that symbolic links in a folder point to, under the names of the
-// links. A link to anything else is not followed, so that no folder is walked twice. Links out of
-// the root are logged, in one line for a folder, since some have thousands.
-func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*Repository) error {
-	out := 0
-	first := ""
-	for _, entry := range entries {
-		if entry.Type()&fs.ModeSymlink == 0 {
-			continue
-		}
-		link := path.Join(dir, entry.Name())
-		target, err := c.inside(link)
-		switch {
-		case errors.Is(err, errOutside):
-			if out++; out == 1 {
-				first = link
-			}
-		case err == nil: // others point nowhere
-			if err := c.addLinked(found, link, target); err != nil {
-				return err
-			}
-		}
-	}
-	if out > 0 && c.told.first(path.Join(dir, "links")) {
-		c.logger.Warn(
-			"symbolic links lead out of the root and are not followed; move what they lead to below the root",
-			"folder", dir, "links", out, "first", first,
-		)
-	}
-	return nil
-}
-
-var errOutside = errors.New("leads out of the root")
-
-// inside is the path below the root that a symbolic link finally points to, whether it is absolute
-// or relative. It only looks at names: the target is opened through the os.Root like everything
-// else.
-func (c *Catalogue) inside(link string) (string, error) {
-	root, err := filepath.EvalSymlinks(c.store.Root().Name())
-	if err != nil {
-		return "", err
-	}
-	target, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(link)))
-	if err != nil {
-		return "", err
-	}
-	below, err := filepath.Rel(root, target)
-	if err != nil || !filepath.IsLocal(below) {
-		return "", errOutside
-	}
-	return filepath.ToSlash(below), nil
-}
-
-func (c *Catalogue) addLinked(found map[string]*Repository, link, target string) error {
-	entries, err := files.ReadDir(c.store.Root(), target)
-	if files.LacksDescriptor(err) {
-		return err
-	}
-	if err != nil {
-		return nil // most links point to files
-	}
-	folder, ok, err := c.gitDir(target, entries)
-	if ok {
-		c.add(found, strings.TrimSuffix(link, ".git"), folder)
-	}
-	return err
-}
-
-// nameOf is the name of the repository in a folder: its path below the root, or the root's own name
-// if the root itself is the repository.
-func (c *Catalogue) nameOf(dir string) string {
-	if dir == "." {
-		return filepath.Base(c.store.Root().Name())
-	}
-	return dir
-}
-
-// add keeps the first of two folders with the same name: a.git and a sort in a fixed order, so the
-// choice is stable.
-func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
-	switch {
-	case !IsName(name):
-		c.leaveOut(dir, "its name cannot be served: names have letters, digits and "+nameMarks+
-			", and no part of them begins with a dot or dash; rename its folder")
-	case found[name] != nil:
-		c.leaveOut(dir, "another folder has the same name; rename or remove one of them")
-	default:
-		found[name] = newRepository(c, name, dir)
-	}
-}
-
-// leaveOut logs once why a repository is not served.
-func (c *Catalogue) leaveOut(dir, reason string) {
-	if c.told.first(dir) {
-		c.logger.Warn("a repository is left out", "folder", dir, "reason", reason)
-	}
-}
-
-// regular is the type of a regular file.
-const regular fs.FileMode = 0
-
-func has(entries []fs.DirEntry, name string, kind fs.FileMode) bool {
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type() == kind })
 }

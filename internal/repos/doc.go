@@ -18,6 +18,8 @@
 // all others are [git.ErrNotFound], like commits that do not exist. Refs are hidden by the
 // namespaces of tools, the configuration of each repository and [Options.HideRefs], in this order.
 //
+// A repository is called missing once its folder is gone, and not because that cannot be read.
+//
 // A repository that makes the program panic, or that cannot be read at all, is quarantined
 // ([ErrQuarantined]) and does not harm others.
 //

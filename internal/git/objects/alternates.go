@@ -77,7 +77,7 @@ func (p *searchPath) admits(root *os.Root, name string) (bool, error) {
 	if err == nil {
 		return info.IsDir(), nil
 	}
-	if files.LeadsOut(err) { // as a symbolic link can
+	if files.RefusesLink(err) { // as a symbolic link can
 		p.outside = true
 		return false, nil
 	}

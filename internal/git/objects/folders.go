@@ -132,7 +132,7 @@ func (d *directory) entriesOf(part string, mayLink bool) ([]fs.DirEntry, error) 
 
 // linkError makes a link that leads out an [ErrOutside].
 func linkError(part string, err error) error {
-	if !files.LeadsOut(err) {
+	if !files.RefusesLink(err) {
 		return files.OpenError(part, err)
 	}
 	return fmt.Errorf("%s: %w: %w", part, ErrOutside, err)

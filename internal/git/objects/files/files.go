@@ -116,9 +116,9 @@ func OpenError(name string, err error) error {
 	return object.Corrupt(name, err)
 }
 
-// LeadsOut reports whether an [os.Root] refused a path that leads out of it. Go has no name for that error, and it is
-// the only one that is not the system's.
-func LeadsOut(err error) bool {
+// RefusesLink reports whether a path was refused for its symbolic links: an [os.Root] refuses those that lead out, and
+// [filepath.EvalSymlinks] those that lead to themselves. Go has no names for these errors; all others are the system's.
+func RefusesLink(err error) bool {
 	var system syscall.Errno
 	return err != nil && !errors.As(err, &system) && !errors.Is(err, fs.ErrClosed)
 }
