@@ -135,7 +135,9 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	if flags.options.Profile == archive.ProfileCheckout && flags.options.Origin == "" {
-		flags.options.Origin = archive.OriginOf(repository)
+		if flags.options.Origin, err = archive.OriginOf(repository); err != nil {
+			return err
+		}
 	}
 	head, options, err := archive.Resolve(c.Context(), snapshot, revision, flags.options)
 	if isAbsent(err) {

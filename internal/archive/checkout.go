@@ -28,11 +28,12 @@ type Refs interface {
 var _ Refs = (*git.Snapshot)(nil)
 
 // OriginOf returns the origin of checkouts that come from where a mirror comes from.
-func OriginOf(mirror interface{ Origin() string }) string {
-	if origin := mirror.Origin(); checkout.CheckURL(origin) == nil {
-		return origin
+func OriginOf(mirror interface{ Origin() (string, error) }) (string, error) {
+	origin, err := mirror.Origin()
+	if err == nil && checkout.CheckURL(origin) != nil {
+		origin = OriginNone
 	}
-	return OriginNone
+	return origin, err
 }
 
 // Resolve finds what an archive is made of. The options of a checkout get the branch or the tag that

@@ -75,14 +75,13 @@ func (r *Repository) Folder() string {
 	return filepath.Join(r.store.root.Name(), filepath.FromSlash(r.dir))
 }
 
-// Configured returns the values of a key in the repository's configuration, in the order of the file, or none if it
-// cannot be read.
-func (r *Repository) Configured(key string) []string {
+// Configured returns the values of a key in the repository's configuration, in the order of the file.
+func (r *Repository) Configured(key string) ([]string, error) {
 	database, err := r.store.objects.Open(r.dir)
 	if err != nil {
-		return nil
+		return nil, domainError(err)
 	}
-	return database.Configured(key)
+	return database.Configured(key), nil
 }
 
 // Snapshot opens the repository as it is now. It holds the packs open, so other programs may repack

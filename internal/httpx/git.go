@@ -110,7 +110,7 @@ func (s *Server) refusePush(c echo.Context, name string) error {
 		return s.refuseDownload(c, failure)
 	}
 	where := "the repository that this mirror copies"
-	if origin := repository.Origin(); origin != "" {
+	if origin, err := repository.Origin(); err == nil && origin != "" {
 		where = origin + " (git remote set-url --push origin " + origin + ")"
 	}
 	return refuse(c, http.StatusForbidden, "This address is read only. Push to "+where+".")

@@ -4,12 +4,12 @@ import "net/url"
 
 // Origin is the address that the mirror was cloned from, without a password or token, for messages to clients. It is
 // "" if there is none, or one on this machine.
-func (r *Repository) Origin() string {
-	address := ""
-	for _, value := range r.git.Configured("remote.origin.url") {
-		address = value // the last one counts
+func (r *Repository) Origin() (string, error) {
+	values, err := r.git.Configured("remote.origin.url")
+	if err != nil || len(values) == 0 {
+		return "", err
 	}
-	return withoutCredentials(address)
+	return withoutCredentials(values[len(values)-1]), nil // the last one counts
 }
 
 // withoutCredentials keeps the user of an ssh address, without which it would not work.

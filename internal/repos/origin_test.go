@@ -31,8 +31,12 @@ func TestOriginHasNoCredentials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Origin(); got != want {
-			t.Errorf("of %q: %q, want %q", origin, got, want)
+		if got, err := r.Origin(); got != want || err != nil {
+			t.Errorf("of %q: %q, %v, want %q", origin, got, err, want)
+		}
+		repo.WriteFile("config", []byte("[remote\n"))
+		if got, err := r.Origin(); err == nil {
+			t.Errorf("of a configuration that cannot be parsed: %q", got)
 		}
 	}
 }

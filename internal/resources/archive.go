@@ -28,8 +28,10 @@ func (s *Service) findArchive(ctx context.Context, snapshot *git.Snapshot, r Res
 	if err != nil {
 		return nil, err
 	}
+	if err := s.setOrigin(ctx, repository, &r.Options); err != nil {
+		return nil, err
+	}
 	siblings := NewSiblings(view, repository)
-	s.setOrigin(ctx, repository, &r.Options)
 	found, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {
 		return nil, errors.Join(err, siblings.Close())
@@ -85,11 +87,15 @@ func (s *Service) planArchive(
 // setOrigin sets where a checkout fetches from and where it pushes to, if its options do not say so:
 // to the repository that the operator's template names, to this server's own address, or to where
 // the mirror comes from.
-func (s *Service) setOrigin(ctx context.Context, repository *repos.Repository, options *archive.Options) {
+func (s *Service) setOrigin(ctx context.Context, repository *repos.Repository, options *archive.Options) error {
 	if options.Profile != archive.ProfileCheckout || options.Origin != "" {
-		return
+		return nil
 	}
-	upstream, name := archive.OriginOf(repository), escape(repository.Name(), pathBytes)
+	upstream, err := archive.OriginOf(repository)
+	if err != nil {
+		return err
+	}
+	name := escape(repository.Name(), pathBytes)
 	switch address := s.address(ctx); {
 	case s.options.CheckoutOrigin != "":
 		options.Origin = strings.ReplaceAll(s.options.CheckoutOrigin, repositoryField, name)
@@ -101,6 +107,7 @@ func (s *Service) setOrigin(ctx context.Context, repository *repos.Repository, o
 	default:
 		options.Origin = upstream
 	}
+	return nil
 }
 
 // repositoryField stands for the name of a repository in [Options.CheckoutOrigin].
