@@ -191,7 +191,7 @@ func (s *Snapshot) CommitGraph() *commitgraph.Graph {
 	defer s.graphing.Unlock()
 	if !s.graphed {
 		s.graphed = true
-		if !s.isCut() {
+		if cut, err := s.isCut(); !cut && err == nil { // commits are right without the graph
 			s.graph = s.repository.commitGraph()
 		}
 	}

@@ -47,7 +47,10 @@ func (s *Snapshot) Condition(ctx context.Context) (Condition, error) {
 	if err != nil {
 		return Condition{}, err
 	}
-	c := Condition{Condition: stored, Refs: len(refs), Shallow: s.isCut(), Graph: s.CommitGraph() != nil}
+	c := Condition{Condition: stored, Refs: len(refs), Graph: s.CommitGraph() != nil}
+	if c.Shallow, err = s.isCut(); err != nil {
+		return Condition{}, err
+	}
 	c.Damaged, c.FirstDamaged = damagedOf(refs)
 	_, c.Head = s.Head()
 	c.Unindexed = s.unindexed()

@@ -54,9 +54,16 @@ func (s *Snapshot) Shallow() (map[ID]bool, error) {
 
 // isCut reports whether the repository is shallow, so that its graph may contain parents that it
 // lacks.
-func (s *Snapshot) isCut() bool {
-	info, err := s.repository.store.root.Stat(s.repository.dir + "/shallow")
-	return err == nil && info.Size() > 0
+func (s *Snapshot) isCut() (bool, error) {
+	name := s.repository.dir + "/shallow"
+	info, err := s.repository.store.root.Stat(name)
+	if absent(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, domainError(files.OpenError(name, err))
+	}
+	return info.Size() > 0, nil
 }
 
 // Fetch describes a repository's last git fetch. Git notes it in FETCH_HEAD (git-fetch(1)): it

@@ -276,7 +276,8 @@ func (s *Snapshot) reach() (r *reach, damage, err error) {
 	}
 	s.report(refs, true)
 	if raw, ok := s.refs.followIn(raws, "HEAD"); ok {
-		if head, err := s.ref("HEAD", raw); err == nil {
+		var head Ref
+		if head, damage = s.ref("HEAD", raw); damage == nil {
 			refs = append(refs, head)
 		}
 	}
@@ -290,7 +291,8 @@ func (s *Snapshot) reach() (r *reach, damage, err error) {
 		}
 	}
 	r = newReach(now, graph, tips)
-	if damage == nil && !s.isCut() { // or more may become reachable although no ref changes
+	cut, err := s.isCut()
+	if damage == nil && !cut && err == nil { // or more may become reachable although no ref changes
 		r = s.repository.store.shapes.keepReach(s.repository.dir, r)
 	}
 	return r, damage, nil
@@ -308,8 +310,11 @@ func (s *Snapshot) parents(ctx context.Context, id ID) ([]ID, error) {
 	commit, err := s.Commit(id)
 	if err != nil {
 		missing := errors.Is(err, ErrNotFound) || errors.Is(err, ErrPartial) || errors.Is(err, ErrOutside)
-		if missing && s.isCut() {
-			return nil, nil
+		if !missing {
+			return nil, mustExist(id, err)
+		}
+		if cut, unknown := s.isCut(); cut || unknown != nil {
+			return nil, unknown
 		}
 		return nil, mustExist(id, err)
 	}
