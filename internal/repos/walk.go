@@ -73,6 +73,12 @@ func (w *walk) folder(dir string) error {
 		return err
 	}
 	folder, isRepository, err := w.gitDir(dir, entries)
+	if err != nil {
+		if r := w.lookup(w.nameOf(dir)); r != nil && r.dir == folder {
+			return err
+		}
+		err = w.skip(folder, err) // there may be others below
+	}
 	switch {
 	case err != nil:
 		return err

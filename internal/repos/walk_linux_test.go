@@ -21,7 +21,8 @@ import (
 // that fails. No repository is called missing for that.
 func TestFoldersThatCannotBeReadKeepTheirRepositories(t *testing.T) {
 	root := t.TempDir()
-	for _, dir := range []string{"bare.git", "deep/er/one.git", "deep/two.git", "working/.git", "whole.git"} {
+	for _, dir := range []string{"bare.git", "deep/er/one.git", "deep/two.git", "working/.git", "whole.git",
+		"working/vendor/inner.git"} {
 		gittest.At(t, filepath.Join(root, dir))
 	}
 	if err := os.Symlink("deep/two.git", filepath.Join(root, "linked.git")); err != nil {
@@ -59,7 +60,8 @@ func TestFoldersThatCannotBeReadKeepTheirRepositories(t *testing.T) {
 		for range 3 {
 			expect(catalogue, all...)
 		}
-		expect(repostest.Open(t, root, repos.Options{}), "whole") // it has never seen the others
+		// It has never seen the others, and cannot know that one is within another.
+		expect(repostest.Open(t, root, repos.Options{}), "whole", "working/vendor/inner")
 	})
 	for _, dir := range []string{"bare.git", "deep", "working"} {
 		if n := strings.Count(log.String(), "folder="+dir+" error="); n != 1 {
