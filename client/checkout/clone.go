@@ -243,11 +243,21 @@ func (f *folder) writtenStats(paths iter.Seq[string]) (map[string]dotgit.Stat, e
 		if err != nil {
 			return nil, err
 		}
-		if there.info != nil && d.isKind(there.info, w.kind) && (w.kind == link || w.hasTimes(there.info)) {
+		if is, err := d.isAsWritten(w, there); err != nil {
+			return nil, err
+		} else if is {
 			stats[w.path] = dotgit.StatOf(there.info)
 		}
 	}
 	return stats, nil
+}
+
+// isAsWritten reports whether a file is known to be that of a record without its content. Links have no times.
+func (d *disk) isAsWritten(w *record, there found) (bool, error) {
+	if w.kind == link {
+		return d.has(*w, there, 0)
+	}
+	return there.info != nil && d.isKind(there.info, w.kind) && w.hasTimes(there.info), nil
 }
 
 // unpackOver makes a clone of a folder with files: it packs what comes, and then writes it as

@@ -1,8 +1,11 @@
 package checkout
 
 import (
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,4 +77,28 @@ func TestASaveWithinTheSecondOfALook(t *testing.T) {
 		t.Errorf("forced: %+v", result)
 	}
 	p.same(tree{"f": "file ours 2"})
+}
+
+// TestWhatWasSavedIsNotInTheIndex looks for what a clone's index may say of files that were changed since they were
+// written.
+func TestWhatWasSavedIsNotInTheIndex(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.commit(gittest.Regular("f", "1"), gittest.Regular("saved", "1"), gittest.Symlink("l", "a"),
+		gittest.Symlink("moved", "a"))
+	p.sync(nil)
+	at := func(name string) string { return filepath.Join(p.dir, name) }
+	if err := errors.Join(os.WriteFile(at("saved"), []byte("2"), 0o600), os.Remove(at("moved")),
+		os.Symlink("b", at("moved"))); err != nil {
+		t.Fatal(err)
+	}
+	f, err := open(p.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.close() }()
+	stats, err := f.writtenStats(slices.Values([]string{"f", "l", "moved", "none", "saved"}))
+	if got := slices.Sorted(maps.Keys(stats)); err != nil || !slices.Equal(got, []string{"f", "l"}) {
+		t.Errorf("the index knows %q, %v, want f and l", got, err)
+	}
 }
