@@ -228,7 +228,7 @@ func (a *advance) apply(ctx context.Context) error {
 		}
 	}
 	if err != nil || a.result.KeptCount > 0 {
-		return errors.Join(a.stayBehind(ReasonEdited, err), locked.Cancel())
+		return errors.Join(a.stayBehind(a.hindered, err), locked.Cancel())
 	}
 	stats, err := a.writtenStats(slices.Values(slices.Sorted(maps.Keys(a.wanted))))
 	if err != nil {

@@ -46,8 +46,8 @@ const (
 	ReasonHeld      = "held"             // Options.Replaces has refused; the next run tries again
 )
 
-// These are the reasons for an EventBehind. ReasonEdited is another one: files that were changed are in
-// the way.
+// These are the reasons for an EventBehind. Files in the way are others: ReasonEdited, or ReasonInUse or ReasonHeld if
+// that is true of all.
 const (
 	ReasonCommits    = "local commits"
 	ReasonElsewhere  = "other branch" // is checked out

@@ -147,6 +147,8 @@ type run struct {
 	mu      sync.Mutex // for the fields below, and events
 	journal *journal
 	result  Result
+	// hindered is why files were kept: ReasonEdited, or another reason if programs have all of them for now.
+	hindered string
 }
 
 // take brings an archive into the folder: that of a revision, the difference from the base, or only
@@ -384,6 +386,12 @@ func (r *run) keep(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.keep(e.Path)
+	switch {
+	case e.Reason != ReasonInUse && e.Reason != ReasonHeld:
+		r.hindered = ReasonEdited
+	case r.hindered == "":
+		r.hindered = e.Reason
+	}
 	e.Event = EventKeep
 	r.tell(e)
 }

@@ -381,3 +381,26 @@ func TestAProgramOnlyHadTheFileOpen(t *testing.T) {
 		}
 	}
 }
+
+// TestAProgramHasAFileOfACloneOpen: the branch waits for the program, and the reason is no edit until there is one.
+func TestAProgramHasAFileOfACloneOpen(t *testing.T) {
+	t.Parallel()
+	p := newClonePlace(t)
+	p.commit(gittest.Regular("open", "1"), gittest.Regular("other", "1"))
+	p.sync(checkouts)
+	p.commit(gittest.Regular("open", "2"), gittest.Regular("other", "2"))
+	files := p.open("open")
+	expect := func(behind string) {
+		t.Helper()
+		if result := p.sync(checkouts); result.Behind != behind {
+			t.Errorf("the branch is behind for %q, want %q: %+v", result.Behind, behind, result)
+		}
+	}
+	expect(ReasonInUse)
+	p.write("other", "edited")
+	expect(ReasonEdited)
+	p.git("checkout", "other")
+	expect(ReasonInUse)
+	p.must(files[0].Close())
+	expect("")
+}

@@ -153,6 +153,8 @@ var advice = map[string]string{
 	checkout.ReasonEdited: "files that were changed here are in the way; commit or stash them, and sync again, or " +
 		"let " +
 		"--force overwrite them",
+	checkout.ReasonInUse:      "programs have files open for writing that it changes; sync again when they are closed",
+	checkout.ReasonHeld:       "an editor holds files that it changes; sync again when it lets them go",
 	checkout.ReasonCommits:    "it is not behind the server's; git rebase or git merge goes on from there",
 	checkout.ReasonElsewhere:  "another one is checked out; git switch goes back",
 	checkout.ReasonUnfinished: "a merge, rebase or the like has to be finished first, see git status; sync then again",
