@@ -109,7 +109,7 @@ func (o *Objects) lookUp(ctx context.Context, key Key) (*object, error) {
 	return &object{foot, key}, nil
 }
 
-// readFull reads a part of an object. A short object leaves wrong bytes, which fail verification.
+// readFull reads a part of an object.
 func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []byte) error {
 	if len(p) == 0 {
 		return nil
@@ -119,9 +119,6 @@ func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []b
 		return err
 	}
 	_, err = io.ReadFull(r, p)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
-	}
 	return errors.Join(err, r.Close())
 }
 
@@ -203,10 +200,11 @@ func (o *Objects) copyTo(ctx context.Context, from *object, w io.Writer) (writte
 		_, err := io.ReadFull(r, p)
 		// The client's time does not count.
 		watch.Stop()
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err != nil {
+			// A short reply is a broken connection: the lookup has compared the size.
 			return written, err
 		}
-		if err != nil || sha256.Sum256(p) != digest {
+		if sha256.Sum256(p) != digest {
 			return written, fmt.Errorf("%w: an object", errDamaged)
 		}
 		n, err := w.Write(p)

@@ -391,6 +391,50 @@ func (r *stoppingReader) Read(p []byte) (int, error) {
 	return r.ReadCloser.Read(p)
 }
 
+// shortBucket ends each reply of more than one byte half-way, as a broken connection does.
+type shortBucket struct{ Bucket }
+
+func (b shortBucket) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	return b.Bucket.Open(ctx, name, offset, (length+1)/2)
+}
+
+// A broken connection tells nothing of the object, which other replicas can still read.
+func TestAShortReplyRemovesNoObject(t *testing.T) {
+	b := &cachetest.Bucket{}
+	s := &source{bytes: content(1, 3*chunkBytes)}
+	first := replica(t, b)
+	mustRead(t, first, KeyOf("x"), s)
+	idle(first)
+	whole, err := first.objects.find(t.Context(), KeyOf("x"))
+	if err != nil || whole == nil {
+		t.Fatalf("%+v and %v", whole, err)
+	}
+	for name, short := range map[string]func(bucket *Objects) error{
+		"of the content": func(o *Objects) error {
+			_, err := o.copyTo(t.Context(), whole, io.Discard)
+			return err
+		},
+		"of the seal": func(o *Objects) error {
+			_, err := o.lookUp(t.Context(), KeyOf("x"))
+			return err
+		},
+	} {
+		if err := short(NewObjects(shortBucket{b}, nil)); err == nil || errors.Is(err, errDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	second := replica(t, shortBucket{b})
+	mustRead(t, second, KeyOf("x"), s)
+	idle(second)
+	if stats := second.Stats(); stats.RemoteDamaged != 0 || stats.RemoteFaults == 0 || stats.Builds != 1 {
+		t.Errorf("%+v", stats)
+	}
+	mustRead(t, replica(t, b), KeyOf("x"), s)
+	if s.runs.Load() != 2 {
+		t.Errorf("%d builds", s.runs.Load())
+	}
+}
+
 // Reading that hangs half-way goes on with a build. The object is larger than what the system holds for a connection.
 func TestAnObjectThatStopsHalfWay(t *testing.T) {
 	g := newGateway(t)
