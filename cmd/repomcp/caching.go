@@ -54,14 +54,6 @@ func (f cacheFlags) check() error {
 	}
 }
 
-// ownLinks returns the flags of links. Redis may be configured only for the cache.
-func (f serveFlags) ownLinks() linkFlags {
-	if f.publicURL == "" && f.cache.objects != "" {
-		f.links.redis = ""
-	}
-	return f.links
-}
-
 // caching is the cache of archives with its parts; empty if disabled.
 type caching struct {
 	cache   *cache.Cache

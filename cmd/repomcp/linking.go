@@ -49,8 +49,10 @@ type linking struct {
 }
 
 // open bases links on the public URL or else, on the loopback interface, on the address of the
-// listener.
-func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *slog.Logger) (*linking, error) {
+// listener. leases says that Redis has another use than links, for the cache.
+func (f linkFlags) open(
+	publicURL, scheme string, listening net.Addr, leases bool, logger *slog.Logger,
+) (*linking, error) {
 	delivery, err := f.mode()
 	if err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 	local := publicURL == ""
 	if local {
 		if at, err := netip.ParseAddrPort(listening.String()); err != nil || !at.Addr().IsLoopback() {
-			return l, f.unlinked(delivery)
+			return l, f.unlinked(delivery, leases)
 		}
 		publicURL = scheme + "://" + listening.String()
 	}
@@ -109,8 +111,8 @@ func (f linkFlags) checkLifetime() error {
 }
 
 // unlinked refuses settings that require links.
-func (f linkFlags) unlinked(delivery mcp.Delivery) error {
-	if delivery == mcp.DeliveryURL || f.keyFile != "" || f.redis != "" {
+func (f linkFlags) unlinked(delivery mcp.Delivery, leases bool) error {
+	if delivery == mcp.DeliveryURL || f.keyFile != "" || f.redis != "" && !leases {
 		return cli.Misused(errors.New("links need --public-url, the address under which clients reach the server"))
 	}
 	return nil

@@ -100,7 +100,8 @@ func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
 	if s.audit, err = s.openAudit(); err != nil {
 		return err
 	}
-	s.linking, err = s.flags.ownLinks().open(s.flags.publicURL, scheme(s.cert), address, s.logger)
+	leases := s.flags.cache.objects != ""
+	s.linking, err = s.flags.links.open(s.flags.publicURL, scheme(s.cert), address, leases, s.logger)
 	if err != nil {
 		return err
 	}
