@@ -24,6 +24,18 @@ const (
 	reasonNoStreams = "stream_not_supported"
 )
 
+const exclusion = "sync --exclude PATH, and ?exclude=PATH in the URI of an archive, leave such paths out"
+
+// nextSteps follow the reasons for which members of a sound archive are refused.
+var nextSteps = map[unpack.Reason]string{
+	unpack.Outside:     "--allow-external-symlinks makes such links",
+	unpack.Clash:       exclusion,
+	unpack.Separator:   exclusion,
+	unpack.DeviceName:  exclusion,
+	unpack.InvalidName: exclusion,
+	unpack.NotUnicode:  exclusion,
+}
+
 // isAbsent reports whether the server has nothing by one URI; another URI of the name may exist.
 func isAbsent(err error) bool {
 	refused, ok := errors.AsType[*client.Error](err)
@@ -41,7 +53,7 @@ func forPeople(what string, err error) error {
 	switch {
 	case err == nil || isWorded:
 		return err
-	case isRefused && (refused.NotFound() || refused.Reason == reasonURI && isForAgents(refused.Message)):
+	case isRefused && (refused.NotFound() || refused.Reason == reasonURI) && isForAgents(refused.Message):
 		text = "the server has no such repository, branch, tag, commit or file; repomcp ls URL lists its " +
 			"repositories, and repomcp ls URL REPO@REF the files of one"
 	case isRefused && refused.Reason == reasonNoStreams:
@@ -51,8 +63,8 @@ func forPeople(what string, err error) error {
 	case leadsAway:
 		text = fmt.Sprintf("the server leads to another origin; pass --origin %s if its downloads may come from there",
 			origin.Origin)
-	case isUnsafe && member.Reason == unpack.Outside:
-		text = strings.TrimPrefix(member.Error(), "unpack: ") + "; --allow-external-symlinks makes such links"
+	case isUnsafe && nextSteps[member.Reason] != "":
+		text = strings.TrimPrefix(member.Error(), "unpack: ") + "; " + nextSteps[member.Reason]
 	case errors.Is(err, client.ErrNoList):
 		text = "it is a file, which repomcp cat shows"
 	case errors.Is(err, client.ErrNotVerified):

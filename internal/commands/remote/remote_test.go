@@ -155,6 +155,8 @@ func TestErrorsArePutForPeople(t *testing.T) {
 			cli.ExitDamaged, false},
 		{fmt.Errorf("x: %w", client.ErrNoList), "repomcp cat", "x:", cli.ExitFailed, false},
 		{fmt.Errorf("x: %w", client.ErrNotVerified), "proxy", "x:", cli.ExitDamaged, false},
+		{&unpack.RefusedError{Reason: unpack.Clash, Paths: []string{"A", "a"}}, "--exclude", "unpack:",
+			cli.ExitDamaged, false},
 		{&unpack.RefusedError{Reason: unpack.Outside, Paths: []string{"a"}}, "--allow-external-symlinks", "unpack:",
 			cli.ExitDamaged, false},
 		{errors.New("another"), "another", "lib:", cli.ExitFailed, false},

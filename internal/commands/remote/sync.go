@@ -129,12 +129,12 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 		if ctx.Err() != nil {
 			return nil // an interrupt is the normal end
 		}
-		return err
+		return forPeople(rest[0], err)
 	}
 	result, err := checkout.Sync(ctx, c, *o)
 	switch {
 	case err != nil:
-		return err
+		return forPeople(rest[0], err)
 	case result.Behind != "":
 		return fmt.Errorf("%w: %s", errBehind, advice[result.Behind])
 	case result.KeptCount > 0 && result.SkippedCount > 0:
