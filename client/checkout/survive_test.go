@@ -3,6 +3,7 @@ package checkout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -136,6 +138,14 @@ func TestFollowersOutliveTheirCredentials(t *testing.T) {
 		p.commit(gittest.Regular("a", "3"))
 		f.inStep()
 		f.stop()
+	}
+}
+
+// A push does not make room on a disk: the same state is tried again.
+func TestFollowersWaitForDiskSpace(t *testing.T) {
+	code := CodeOf(fmt.Errorf("a: %w", unpack.ErrNoSpace))
+	if w := (&follower{known: true}); isMended(client.State{}, code) || !w.comesBack(code) {
+		t.Errorf("%s is not waited for", code)
 	}
 }
 

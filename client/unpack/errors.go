@@ -17,6 +17,10 @@ var ErrCut error = damaged{errors.New("unpack: the archive is cut: it ends witho
 // ErrTrailing says that other bytes follow the end of the archive.
 var ErrTrailing error = damaged{errors.New("unpack: bytes that are not zero come after the end of the archive")}
 
+// ErrNoSpace says that a file or the whole archive is larger than the free disk space, before anything of it is written.
+// A disk that becomes full later is an error of the system.
+var ErrNoSpace = errors.New("unpack: the disk has too little free space")
+
 // damaged makes an error match ErrDamaged, and keeps its message.
 type damaged struct{ error }
 
@@ -81,11 +85,11 @@ const shownPaths = 10
 
 func refuse(reason Reason, paths ...string) error { return &RefusedError{Reason: reason, Paths: paths} }
 
-// LimitError says that an archive is larger than [Limits] or the free disk space allow.
+// LimitError says that an archive is larger than [Limits] allow.
 type LimitError struct {
 	// Limit is the exceeded bound: "entries", "bytes", "bytes of a file", "ratio", "depth", "bytes
-	// of a path", "bytes that make nothing" of a compressed stream, "free space", or "names" for
-	// the memory of names.
+	// of a path", "bytes that make nothing" of a compressed stream, or "names" for the memory of
+	// names.
 	Limit string
 	Path  string // of the member, or ""
 	Most  int64

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/swap"
@@ -54,7 +55,7 @@ func (r *run) flow(file file, content io.Reader) error {
 	if file.size > r.options.Limits.FileBytes {
 		return &LimitError{Limit: "bytes of a file", Path: file.path, Most: r.options.Limits.FileBytes}
 	}
-	if err := r.hasRoom(file.size, file.path); err != nil {
+	if err := r.hasRoom(file.size, strconv.Quote(file.path)); err != nil {
 		return err
 	}
 	if r.buffer == nil {

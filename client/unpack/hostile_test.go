@@ -185,7 +185,7 @@ var hostiles = []hostile{
 		archive: bytesOf(raw(rawHeader("a", '0', "00010000000\x00"), []byte("x"))),
 	},
 	{
-		name: "size beyond the disk", limit: "free space",
+		name: "size beyond the disk", err: ErrNoSpace,
 		archive: bytesOf(raw(pax(fmt.Sprint("size=", int64(1)<<50)), rawHeader("a", '0', "00000000001\x00"),
 			[]byte("x"))),
 		options: Options{Limits: Limits{FileBytes: 1 << 60}},

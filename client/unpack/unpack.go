@@ -85,7 +85,7 @@ func New(root *os.Root, o Options) *Unpacker {
 // Tar unpacks one stream, to the end of r. The report is valid even after an error. The end of ctx
 // is noticed between reads: r has to notice it itself.
 func (u *Unpacker) Tar(ctx context.Context, r io.Reader) (Report, error) {
-	if err := u.hasRoom(u.options.Size, ""); err != nil {
+	if err := u.hasRoom(u.options.Size, "the archive"); err != nil {
 		return Report{}, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -355,7 +355,7 @@ func TestNamesOfWindowsAreRefusedThere(t *testing.T) {
 func TestNoRoomForWhatIsExpected(t *testing.T) {
 	p := newPlace(t)
 	_, err := p.unpack(t, sample(t), Options{Size: 1 << 60})
-	if limit := (*LimitError)(nil); !errors.As(err, &limit) || limit.Limit != "free space" {
+	if !errors.Is(err, ErrNoSpace) {
 		t.Error(err)
 	}
 	p.has(t)
