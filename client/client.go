@@ -98,7 +98,7 @@ type Options struct {
 	// counts as broken; 0 means 90 s. Events may be as rare as that. While an answer is awaited,
 	// comments, notifications and pings do not count.
 	Idle time.Duration
-	// Poll is the interval of Watch if the server sends no notifications of changes; 0 means 30 s.
+	// Poll is the interval at which Watch looks without a notification of a change; 0 means 30 s.
 	Poll time.Duration
 	// Command is the program that "stdio:" starts, with its arguments; nil if the endpoint names
 	// it.

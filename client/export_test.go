@@ -19,6 +19,9 @@ func BreakConnection(c *Client) {
 	_ = conn.carrier.(*socket).conn.CloseNow()
 }
 
+// LookAgainAfter is lookAgainAfter.
+const LookAgainAfter = lookAgainAfter
+
 // CommitOf is what a URI or an address says of the commit.
 var CommitOf = commitOf
 

@@ -29,9 +29,9 @@ const (
 	// looksBetween are the looks after which the client tries again to subscribe at a server that
 	// sent no events.
 	looksBetween = 20
-	// lookAgainAfter is longer than a server waits for the end of a push. The server reports
-	// differences from its last report: if the client has seen a state in between that was undone
-	// meanwhile, it is told nothing.
+	// lookAgainAfter is longer than a server waits for the end of a push, and than most mirrors differ.
+	// The server reports differences from its last report: if the client has seen a state in between
+	// that was undone meanwhile, it is told nothing.
 	lookAgainAfter = 2 * time.Second
 )
 
@@ -61,10 +61,9 @@ const (
 // Watch yields the state of each resource, and then each later state that it finds: two changes
 // between two looks are one, and changes during a lost connection are not missed.
 //
-// It subscribes to changes (resources/subscribe or subscriptions/listen), and polls every
-// Options.Poll if the server, or a proxy, does not support that. It survives any outage of the
-// server, and ends when the loop is left, when ctx ends, or when the server refuses: an error ends
-// the iteration.
+// It subscribes to changes (resources/subscribe or subscriptions/listen) if the server and the
+// proxies support that, and looks every Options.Poll. It survives any outage of the server, and ends
+// when the loop is left, when ctx ends, or when the server refuses: an error ends the iteration.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		// Everything that still runs ends with the loop.
@@ -91,7 +90,7 @@ type watch struct {
 	uris     []string
 	yield    func(State, error) bool
 	states   map[string]State // yielded, by URI
-	again    *time.Timer      // for the look after one that found a change
+	again    *time.Timer      // for the look after an event, and after one that found a change
 	failures *retry.Failures
 	missed   int // failed first looks in a row
 }
@@ -119,7 +118,7 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// attempt looks, and then looks again at each event, or every Options.Poll.
+// attempt looks, and then looks again at each event and every Options.Poll.
 func (w *watch) attempt(ctx context.Context) error {
 	// The first look must not wait for an event stream.
 	w.missed++
@@ -161,20 +160,17 @@ func (w *watch) listen(ctx context.Context) error {
 	if err := w.lookAtAll(ctx); err != nil {
 		return err
 	}
-	// A proxy may hold back a stream that has delivered nothing yet.
-	unproven := time.NewTicker(w.c.options.Poll)
-	defer unproven.Stop()
-	if s := w.c.current(); s.protocol == stateless {
-		unproven.Stop() // its first event was read
-	}
+	// Events are hints: a proxy may hold them back, and behind a balancer the look after an event may
+	// reach another server, whose mirror has the push later.
+	regular := time.NewTicker(w.c.options.Poll)
+	defer regular.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case e := <-arrived:
-			unproven.Stop()
 			err = w.handleEvent(ctx, e)
-		case <-unproven.C:
+		case <-regular.C:
 			err = w.lookAtAll(ctx)
 		case <-w.again.C:
 			err = w.lookAtAll(ctx)
@@ -192,6 +188,7 @@ func (w *watch) handleEvent(ctx context.Context, e event) error {
 		return fmt.Errorf("events: %w", failed(ctx, e.err))
 	case e.Method == eventUpdated:
 		w.failures.Forget()
+		w.again.Reset(lookAgainAfter)
 		return w.lookAt(ctx, e.message)
 	case e.Method == "":
 		return errEnded // the answer to the subscription

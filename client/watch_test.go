@@ -123,6 +123,33 @@ func TestWatchGivesStates(t *testing.T) {
 	}
 }
 
+// TestWatchLooksAgainAfterAnEvent: behind a balancer, the first look may reach a server that has the push later.
+func TestWatchLooksAgainAfterAnEvent(t *testing.T) {
+	gittest.Long(t)
+	for _, protocol := range protocols[:2] {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "direct", 1)
+			s.options.Poll = time.Hour
+			w := watchAll(t, s.connect(protocol), "repo://team/app/archive/main.tar")
+			w.until("the beginning", isCommit(s.repo.Git("rev-parse", "main")))
+			s.awaitEvents(t)
+			time.Sleep(client.LookAgainAfter + time.Second) // the look after the first one
+			var stale atomic.Bool
+			s.fail(func(_ int, r *http.Request) fault {
+				if r.Method == http.MethodHead && !stale.Swap(true) {
+					return fault{status: http.StatusNotModified}
+				}
+				return fault{}
+			})
+			w.until("a push", isCommit(s.repo.Commit("main", gittest.Regular("README.md", "# other"))))
+			if err := w.stop(); !errors.Is(err, context.Canceled) || !stale.Load() {
+				t.Error(err, stale.Load())
+			}
+		})
+	}
+}
+
 // TestWatchComesBack from connections that break, and misses nothing meanwhile.
 func TestWatchComesBack(t *testing.T) {
 	gittest.Long(t)

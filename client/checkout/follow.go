@@ -50,22 +50,38 @@ func (w *follower) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		code := CodeOf(err)
-		if !w.comesBack(code) {
+		if err := w.pause(ctx, err); err != nil {
 			return err
 		}
-		w.tellGone(err)
-		most := retry.MostPause
-		if code == CodeDamaged || code == CodeFailed {
-			most = longestPause
-		}
-		least := leastPause << min(w.failures.Count(), pauseDoublings)
-		if err := w.failures.Wait(ctx, least, most); err != nil {
-			return err
-		}
-		w.renew(ctx, code)
 	}
 }
+
+// pause waits until after an error, unless that is permanent.
+func (w *follower) pause(ctx context.Context, err error) error {
+	if errors.Is(err, errElsewhere) {
+		return w.failures.Wait(ctx, 0, retry.MostPause)
+	}
+	code := CodeOf(err)
+	if !w.comesBack(code) {
+		return err
+	}
+	w.tellGone(err)
+	most := retry.MostPause
+	if code == CodeDamaged || code == CodeFailed {
+		most = longestPause
+	}
+	least := leastPause << min(w.failures.Count(), pauseDoublings)
+	if err := w.failures.Wait(ctx, least, most); err != nil {
+		return err
+	}
+	w.renew(ctx, code)
+	return nil
+}
+
+// errElsewhere says that a run got another commit than the state before it names: there was a push in
+// between, or, behind a balancer, another server answered, whose mirror has the push later. Only a
+// look that finds the commit of the run ends that.
+var errElsewhere = errors.New("the server's state and its archive are of different commits")
 
 // follow syncs at each state, until a failure that the next state cannot repair.
 func (w *follower) follow(ctx context.Context) error {
@@ -74,7 +90,13 @@ func (w *follower) follow(ctx context.Context) error {
 			return err
 		}
 		_, err := w.sync(ctx, w.client, &state)
+		if err == nil {
+			w.known = true
+			w.options.Verify, w.options.Mine, w.options.Theirs = false, nil, nil // once, and not at every push
+		}
 		switch {
+		case err == nil && !w.isAt(state):
+			return errElsewhere
 		case err == nil:
 			w.tellBack()
 		case w.known && isMended(state, CodeOf(err)):
@@ -84,6 +106,11 @@ func (w *follower) follow(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// isAt reports whether the last run led to a state.
+func (w *follower) isAt(state client.State) bool {
+	return state.Commit == "" || w.answered == "" || w.answered == state.Commit
 }
 
 // isMended reports whether only another state of the ref is likely to repair an error.
@@ -111,9 +138,7 @@ func (w *follower) tellGone(err error) {
 }
 
 func (w *follower) tellBack() {
-	w.known = true
 	w.failures.Forget()
-	w.options.Verify, w.options.Mine, w.options.Theirs = false, nil, nil // once, and not at every push
 	if w.gone {
 		w.gone = false
 		w.tell(Event{Event: EventBack})

@@ -27,6 +27,7 @@ const attempts = 3
 // known.
 func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
 	ctx, _ = retry.Begin(ctx)
+	f.answered = ""
 	for left := attempts - 1; ; left-- {
 		result, err := f.attempt(ctx, c, now)
 		if err == nil || left == 0 || ctx.Err() != nil || !isBegunAnew(err) {
@@ -211,6 +212,7 @@ func (r *run) open(ctx context.Context, c *client.Client, revision string) (*cou
 	if err != nil {
 		return nil, err
 	}
+	r.answered = d.Commit
 	if !r.options.isCheckout() { // there it may be an annotated tag
 		r.announced = d.Commit
 	}

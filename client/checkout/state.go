@@ -76,6 +76,9 @@ type folder struct {
 	header  header
 	// unpatched says that the server has no patches.
 	unpatched bool
+	// answered is the commit, or the annotated tag, of the last archive of a run as the server names
+	// it; "" if the server does not, or if the run needed no archive.
+	answered string
 }
 
 // open locks the folder. It touches only a folder that may be synced.

@@ -17,8 +17,8 @@ var ErrCut error = damaged{errors.New("unpack: the archive is cut: it ends witho
 // ErrTrailing says that other bytes follow the end of the archive.
 var ErrTrailing error = damaged{errors.New("unpack: bytes that are not zero come after the end of the archive")}
 
-// ErrNoSpace says that a file or the whole archive is larger than the free disk space, before anything of it is written.
-// A disk that becomes full later is an error of the system.
+// ErrNoSpace says that a file or the whole archive is larger than the free disk space, before
+// anything of it is written. A disk that becomes full later is an error of the system.
 var ErrNoSpace = errors.New("unpack: the disk has too little free space")
 
 // damaged makes an error match ErrDamaged, and keeps its message.

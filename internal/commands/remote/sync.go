@@ -85,7 +85,7 @@ advances the branch if that is behind and nothing changed here is in the way.
 		"make symbolic links that lead out of the folder")
 	set.BoolVar(&f.watch, "watch", false, "follow the branch until interrupted")
 	set.DurationVar(&f.poll, "poll", 0,
-		"with --watch, the polling interval if the server, or a proxy, sends no notifications (default 30s)")
+		"with --watch, how often it looks without a notification, which a proxy may hold back (default 30s)")
 	set.BoolVar(&f.once, "once", false, "run once, whatever the settings say")
 	return command
 }
