@@ -168,6 +168,17 @@ push_lines() {
     commit -a && git push -q
 }
 
+# push_commits pushes $1 commits, which change the same file and one more each.
+push_commits() {
+    cd "$SOURCE"
+    for n in $(seq "$1"); do
+        git -c core.quotePath=false ls-files | sed -n "30p;$((37 * (n + ROUND)))p" |
+            while read -r path; do echo "commit $n of round $ROUND" >> "$path"; done
+        commit -a || exit
+    done
+    git push -q
+}
+
 # push_file pushes a line, and reports how long it is from the beginning of that until
 # the folder that follows has the file. Ten seconds are too long.
 push_file() {
@@ -321,6 +332,7 @@ ask() {
 sync='repomcp sync'
 clone_http='`git clone --depth 1`, HTTP' clone_local='`git clone --depth 1`, file://'
 curl_tar='`curl` of tar.gz \| `tar xz`' git_fetch='`git fetch`' git_reset='`git fetch --depth 1`, `git reset --hard`'
+git_all='`git fetch`, `git reset --hard`'
 git_pull='`git pull`' rsync_delete='`rsync -a --delete`'
 
 # first_sync LINE KIND comes before anything is pushed: git compresses anew what was.
@@ -411,6 +423,9 @@ checkouts() {
     contestant "$git_reset" 'quietly fetch -q --depth 1 && quietly reset -q --hard FETCH_HEAD' '' 'checkout_by clone'
     contestant "$sync_checkout" 'own_clone "$DIR/checkout"' '' 'checkout_by own_clone'
     contestant "$curl_delta" curl_delta '' 'checkout_by curl_checkout'
+    comparison checkout sync 'fifty commits for a clone' 0 '' 'push_commits 50'
+    contestant "$git_all" 'quietly fetch -q && quietly reset -q --hard FETCH_HEAD' '' 'checkout_by clone'
+    contestant "$sync_checkout" 'own_clone "$DIR/checkout"' '' 'checkout_by own_clone'
 }
 
 # targets are all that is wanted: on each of the repositories, at most so many times
@@ -462,5 +477,6 @@ targets() {
     target 'the first status, wall' 'the first git status' 'sync c' "$after_curl" "$init_add" wall 0.25
     target 'a difference of one file against fetch and reset, wall' 'a changed file of' sync "$curl_delta" "$git_reset" wall 0.25
     target 'the same by repomcp sync --checkout' 'a changed file of' sync "$sync_checkout" "$git_reset" wall 0.25
+    target 'fifty commits against fetch and reset, wall' 'fifty commits' sync "$sync_checkout" "$git_all" wall 1
     target 'anonymous memory of a first sync, MiB' 'first sync' sync "$sync" '' anonymous 64
 }

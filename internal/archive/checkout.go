@@ -16,7 +16,7 @@ import (
 )
 
 // CheckoutVersion identifies the bytes of .git in a checkout, as [EncoderVersion] those of a tar.
-const CheckoutVersion = "co5"
+const CheckoutVersion = "co6"
 
 // Refs finds the refs that revisions name.
 type Refs interface {

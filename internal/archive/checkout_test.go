@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -422,6 +423,20 @@ func TestCheckoutsOfMirrorsAreClones(t *testing.T) {
 }
 
 // Other bytes need another version: see TestBytesAreAPromise.
+// TestVersionsOfAFileAreCompressedTogether for clients that unpack the pack on arrival.
+func TestVersionsOfAFileAreCompressedTogether(t *testing.T) {
+	t.Parallel()
+	const versions, size = 20, 50_000
+	repo, noise := gittest.New(t), gittest.Noise(size)
+	for i := range versions {
+		repo.Commit("main", gittest.Regular("log", fmt.Sprint(noise, i)))
+	}
+	o := archive.Options{Format: archive.TarZst, Depth: strconv.Itoa(versions), Objects: archive.ObjectsConverted}
+	if n := len(write(t, checkoutPlan(t, repo, "main", o))); n > 6*size {
+		t.Errorf("%d versions of %d bytes are %d bytes", versions, size, n)
+	}
+}
+
 func TestBytesOfCheckoutsAreAPromise(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
@@ -432,14 +447,14 @@ func TestBytesOfCheckoutsAreAPromise(t *testing.T) {
 		options  archive.Options
 		want     string
 	}{
-		{"main", archive.Options{}, "co5 25aa0de36c1b12bfe4fc6920bd41dde21fadf3529836571e8ddd5dbeca1e6931"},
+		{"main", archive.Options{}, "co6 25aa0de36c1b12bfe4fc6920bd41dde21fadf3529836571e8ddd5dbeca1e6931"},
 		{
 			"v1.0", archive.Options{Format: archive.TarGz, Depth: "2", Objects: archive.ObjectsBlobless},
-			"co5 10d8ca403b589ebcfa8ca060bb8bc83db752ff1a3f5738103d06f1c56a21b114",
+			"co6 10d8ca403b589ebcfa8ca060bb8bc83db752ff1a3f5738103d06f1c56a21b114",
 		},
 		{
 			"main", archive.Options{Format: archive.TarZst, Objects: archive.ObjectsConverted, Base: base},
-			"co5 0d9e551cca7ec0e3677139a4823771422479587d571d177289d203cb16002857",
+			"co6 aace1933696d7a2ffe732e795203784b915a8b2447cad50e67c4e2db572b55f4",
 		},
 	} {
 		sum := sha256.Sum256(write(t, checkoutPlan(t, repo, c.revision, c.options)))

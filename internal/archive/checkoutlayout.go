@@ -38,6 +38,9 @@ func (p *Plan) writeCheckout(ctx context.Context, w io.Writer, store func(bool) 
 		tarLayout: tarLayout{tar.Format{MTime: uint64(p.clone.mtime)}}, plan: p, encoder: p.engine.packs,
 		pack: checkout.NewPack(p.engine.space), seen: p.seenInBase(), store: store,
 	}
+	if p.clone.files == checkout.ConvertedFiles {
+		c.encoder, c.store = p.engine.storedPacks, func(bool) error { return nil }
+	}
 	from.walk = markingWalk{from.walk, c}
 	defer c.pack.Close()
 	if p.hasIndex() {

@@ -38,6 +38,7 @@ type Engine struct {
 	runs         sync.Pool
 	patchers     sync.Pool
 	packs        *checkout.Encoder
+	storedPacks  *checkout.Encoder                // of clients that pack files themselves
 	space        *spill.Space                     // of packs and indexes on their way
 	extra        chan struct{}                    // runs that archives may borrow
 	writing      atomic.Int64                     // archives being written
@@ -108,8 +109,9 @@ func (e *Engine) openCodecs(gzipLevel, zstdLevel int) error {
 	gz, gzipErr := gzip.New(e.sched, gzipLevel)
 	zst, zstdErr := zstd.New(e.sched, zstdLevel)
 	lzma := xz.New(e.sched)
-	var packErr error
+	var packErr, storeErr error
 	e.packs, packErr = checkout.NewEncoder(e.sched)
+	e.storedPacks, storeErr = checkout.NewStoringEncoder(e.sched)
 	deflate := fmt.Sprint(gzip.EncoderVersion, " ", gzipLevel)
 	e.gzip, e.codecs = gz, map[Format]codec{
 		TarGz: {deflate, func(ctx context.Context, dst io.Writer) compressor { return gz.NewWriter(ctx, dst) }},
@@ -121,7 +123,7 @@ func (e *Engine) openCodecs(gzipLevel, zstdLevel int) error {
 			func(ctx context.Context, dst io.Writer) compressor { return lzma.NewWriter(ctx, dst) }},
 		Zip: {version: zip.EncoderVersion + " " + deflate},
 	}
-	return errors.Join(gzipErr, zstdErr, packErr)
+	return errors.Join(gzipErr, zstdErr, packErr, storeErr)
 }
 
 // ownRuns returns the current number of runs that an archive may have of its own.

@@ -11,7 +11,8 @@
 // # Promises
 //
 // The files are a function of the history, the ref, the remote, and what was seen before: objects are
-// deflated with one level, and never as deltas of others, so a repack of the mirror changes no byte.
+// deflated with one level, or stored, and never as deltas of others, so a repack of the mirror changes
+// no byte.
 // git fsck --strict finds no fault that the mirror does not have. The pack has the name that git
 // gives it, its checksum: go-git opens no other.
 //

@@ -37,17 +37,30 @@ type Object struct {
 // files a sixth larger. Packs of another level are other bytes, so it is no option.
 const deflateLevel = 3
 
-// zlibHeader says deflate with a window of 32 KiB and a fast algorithm (RFC 1950, section 2.2).
-const zlibHeader = "\x78\x5e"
+// The headers of zlib say deflate with a window of 32 KiB, and how fast the algorithm was (RFC 1950, section 2.2).
+const (
+	deflatedHeader = "\x78\x5e"
+	storedHeader   = "\x78\x01"
+)
 
-// Encoder makes entries of packs: whole objects, deflated with a fixed level. It is safe for
-// concurrent use.
-type Encoder struct{ deflate *gzip.Compressor }
+// Encoder makes entries of packs: whole objects, deflated with a fixed level or stored without
+// compression. It is safe for concurrent use.
+type Encoder struct {
+	deflate *gzip.Compressor
+	header  string
+}
 
 // NewEncoder returns an encoder on the workers of sched, whose state lives as long as these.
 func NewEncoder(sched *workers.Scheduler) (*Encoder, error) {
 	deflate, err := gzip.New(sched, deflateLevel)
-	return &Encoder{deflate}, err
+	return &Encoder{deflate, deflatedHeader}, err
+}
+
+// NewStoringEncoder is [NewEncoder] for packs that are unpacked on arrival: the compressor of the archive finds what
+// versions of a file have in common, which deflate cannot, because it sees one object at a time.
+func NewStoringEncoder(sched *workers.Scheduler) (*Encoder, error) {
+	deflate, err := gzip.New(sched, gzip.Stored)
+	return &Encoder{deflate, storedHeader}, err
 }
 
 // Append appends the entry of an object to out. It runs in a task, on worker w.
@@ -56,7 +69,7 @@ func (e *Encoder) Append(
 ) ([]byte, Object, error) {
 	start := len(out)
 	out = appendHeader(out, kind, int64(len(content)))
-	out, err := e.deflate.Deflate(w, append(out, zlibHeader...), content)
+	out, err := e.deflate.Deflate(w, append(out, e.header...), content)
 	if err != nil {
 		return out[:start], Object{}, fmt.Errorf("pack: %w", err)
 	}
@@ -71,7 +84,7 @@ func (e *Encoder) Stream(
 	ctx context.Context, dst io.Writer, kind Kind, id git.ID, size int64, write func(io.Writer) error,
 ) (Object, error) {
 	entry := &checkedWriter{w: dst}
-	if _, err := entry.Write(append(appendHeader(nil, kind, size), zlibHeader...)); err != nil {
+	if _, err := entry.Write(append(appendHeader(nil, kind, size), e.header...)); err != nil {
 		return Object{}, err
 	}
 	zw := e.deflate.NewRawWriter(ctx, entry)

@@ -47,6 +47,9 @@ const EncoderVersion = "gz2"
 
 // Levels run from fast to small.
 const (
+	// Stored is deflate's format without compression, for what is compressed later as a part of another stream.
+	Stored = 0
+
 	MinLevel = 1
 	MaxLevel = 9
 
@@ -67,8 +70,8 @@ type Compressor struct {
 
 // New returns a compressor on the workers of sched.
 func New(sched *workers.Scheduler, level int) (*Compressor, error) {
-	if level < MinLevel || level > MaxLevel {
-		return nil, fmt.Errorf("gzip: level %d is not in %d to %d", level, MinLevel, MaxLevel)
+	if level < Stored || level > MaxLevel {
+		return nil, fmt.Errorf("gzip: level %d is not in %d to %d", level, Stored, MaxLevel)
 	}
 	return &Compressor{
 		level:     level,

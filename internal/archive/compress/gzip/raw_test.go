@@ -102,7 +102,7 @@ func TestDeflate(t *testing.T) {
 	whole := mixture(BlockSize + libraryBlock)
 	inputs := [][]byte{nil, {0}, whole[:100], whole[:libraryBlock], whole, compresstest.Noise(1, 300_000),
 		compresstest.Prose(2, 5000), make([]byte, 1<<18)}
-	for level := MinLevel; level <= MaxLevel; level++ {
+	for level := Stored; level <= MaxLevel; level++ {
 		c, err := New(sched, level)
 		if err != nil {
 			t.Fatal(err)
