@@ -90,12 +90,25 @@ const tagPrefix = `"sha256-`
 // isChecksum reports whether an entity tag names bytes from [Client.Fetch].
 func isChecksum(tag string) bool { return strings.HasPrefix(tag, tagPrefix) }
 
+// metaCommit is the commit of a content, and the header of it in a reply of replyOf.
+const metaCommit = "io.github.repomcp/commit"
+
+// commit returns the id of the commit, or "" if the server does not say it.
+func (c content) commit() (id string) {
+	_ = json.Unmarshal(c.Meta[metaCommit], &id) // a foreign server may have anything there
+	if !isCommit(id) {
+		return ""
+	}
+	return id
+}
+
 // replyOf presents bytes beside an answer as an HTTP reply with headers, so that both are handled
 // by the same code.
 func (c *Client) replyOf(uri string, of content, body io.ReadCloser) *http.Response {
 	header := http.Header{}
 	header.Set("Content-Type", of.MIMEType)
 	header.Set("Content-Location", cmp.Or(of.URI, uri))
+	header.Set(metaCommit, of.commit())
 	if sum := of.BinaryRef.Checksum; sum != nil {
 		text, _ := sum.MarshalText() // it never fails
 		header.Set("ETag", tagPrefix+string(text)+`"`)

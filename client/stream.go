@@ -156,7 +156,7 @@ func (d *Download) describe(h http.Header, asked string) {
 	d.URI = cmp.Or(h.Get("Content-Location"), h.Get("MCP-Resource-Uri"), asked)
 	d.MIMEType = cmp.Or(h.Get("MCP-Resource-Type"), h.Get("Content-Type"))
 	d.ETag = h.Get("ETag")
-	d.Commit = cmp.Or(commitOf(d.URI), commitOf(immutable(h)))
+	d.Commit = cmp.Or(commitOf(d.URI), commitOf(immutable(h)), h.Get(metaCommit))
 }
 
 // commitOf returns the id of the commit in a URI or a URL, or "".
@@ -166,12 +166,16 @@ func commitOf(address string) string {
 		_, after, _ := strings.Cut(path, place)
 		for _, name := range slices.Backward(strings.Split(after, "/")) {
 			id, _, _ := strings.Cut(name, ".")
-			if (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == "" {
+			if isCommit(id) {
 				return id
 			}
 		}
 	}
 	return ""
+}
+
+func isCommit(id string) bool {
+	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
 }
 
 // immutable is the immutable URL of the same bytes in a Link header (RFC 8288), or "".

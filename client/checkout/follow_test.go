@@ -33,6 +33,11 @@ func (p *place) follow(address string, o client.Options) *following {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	return p.followBy(c)
+}
+
+// followBy begins one by a client.
+func (p *place) followBy(c *client.Client) *following {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	f := &following{place: p, events: make(chan Event, 10_000), cancel: cancel, ended: make(chan error, 1)}
 	options := p.options()
@@ -193,6 +198,36 @@ func TestMirrorsChangeDuringADownload(t *testing.T) {
 		t.Errorf("retried %v: %+v, %v", retried, result, err)
 	}
 	p.same(p.archived())
+}
+
+// TestFollowOverConnections without links, whose replies have no headers for the state of a branch.
+func TestFollowOverConnections(t *testing.T) {
+	t.Parallel()
+	gittest.Long(t)
+	binary, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, profile := range []string{"", ProfileCheckout} {
+		for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
+			p := newPlace(t)
+			p.profile = profile
+			p.commit(gittest.Regular("a", "1"))
+			c, err := client.New("stdio:"+binary+" stdio --rescan 100ms --root "+filepath.Dir(p.repo.Dir),
+				client.Options{Poll: time.Hour, Protocol: protocol})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := p.followBy(c)
+			f.inStep()
+			p.commit(gittest.Regular("a", "2"))
+			f.inStep()
+			f.stop()
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 // TestMirrorsThatDiffer: of two servers behind a balancer, the one that sends the archives has the push later.
