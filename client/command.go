@@ -22,9 +22,9 @@ const (
 	lastLines = 10
 )
 
-// errOver says that the server's program has ended. It is not started again, since the state of
-// earlier requests could be lost.
-var errOver = errors.New("the server's program has ended")
+// ErrProgramEnded says that the program of a stdio: endpoint has ended, or could not be started. A client does
+// not start it again, since the state of earlier requests could be lost. It comes with [ErrNetwork].
+var ErrProgramEnded = errors.New("the server's program has ended")
 
 // splitCommand splits the command of a stdio endpoint at spaces. Two quotes of one kind, " or ',
 // make everything between them part of one word. There are no escapes, variables, patterns or
@@ -74,7 +74,7 @@ func startCommand(words []string) (carrier, error) {
 		return nil, err
 	}
 	if err := program.Start(); err != nil {
-		return nil, fmt.Errorf("%w: %w", errOver, err)
+		return nil, fmt.Errorf("%w: %w", ErrProgramEnded, err)
 	}
 	return newPipe(out, in, func(reason error) error {
 		_ = in.Close() // the program may have ended
@@ -87,7 +87,7 @@ func startCommand(words []string) (carrier, error) {
 		if reason == nil {
 			return nil
 		}
-		reason = fmt.Errorf("%w: %w", errOver, reason)
+		reason = fmt.Errorf("%w: %w", ErrProgramEnded, reason)
 		if ended != nil {
 			reason = fmt.Errorf("%w; %w", reason, ended)
 		}

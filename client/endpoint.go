@@ -71,7 +71,7 @@ func (e endpoint) transport(c *Client) transport {
 				if reason == nil {
 					return nil
 				}
-				return fmt.Errorf("%w: %w", errOver, reason)
+				return fmt.Errorf("%w: %w", ErrProgramEnded, reason)
 			}), nil
 		})
 	case e.command != nil:

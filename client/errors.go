@@ -167,7 +167,7 @@ func isTransient(err error) bool {
 		return refused.Busy()
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	return errors.Is(err, ErrNetwork) && !untrusted && !errors.Is(err, errOver)
+	return errors.Is(err, ErrNetwork) && !untrusted && !errors.Is(err, ErrProgramEnded)
 }
 
 // refused reports whether the server answered with an error that is about neither credentials nor

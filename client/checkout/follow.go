@@ -15,8 +15,8 @@ import (
 //
 // Once the folder was in step, in this process or before, Follow waits for everything that may
 // recover: the server, the repository or the branch, permissions, an archive that cannot be
-// unpacked, disk space. Events report it. Follow returns an error for permanent failures, and when
-// ctx ends.
+// unpacked, disk space. Events report it. Follow returns an error for permanent failures, such as the
+// end of a program that serves, and when ctx ends.
 func Follow(ctx context.Context, c *client.Client, o Options) error {
 	f, err := open(o)
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *follower) pause(ctx context.Context, err error) error {
 		return w.failures.Wait(ctx, 0, retry.MostPause)
 	}
 	code := CodeOf(err)
-	if !w.comesBack(code) {
+	if !w.comesBack(code) || errors.Is(err, client.ErrProgramEnded) {
 		return err
 	}
 	w.tellGone(err)

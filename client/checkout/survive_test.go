@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -139,6 +141,45 @@ func TestFollowersOutliveTheirCredentials(t *testing.T) {
 		f.inStep()
 		f.stop()
 	}
+}
+
+// TestFollowersEndWithTheProgramThatServes, since that is not started again.
+func TestFollowersEndWithTheProgramThatServes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.commit(gittest.Regular("a", "1"))
+	binary, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command(binary, "stdio", "--root", filepath.Dir(p.repo.Dir))
+	in, inErr := server.StdinPipe()
+	out, outErr := server.StdoutPipe()
+	if err := errors.Join(inErr, outErr, server.Start()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New("stdio:", client.Options{Pipe: struct {
+		io.Reader
+		io.WriteCloser
+	}{out, in}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := p.followBy(c)
+	f.inStep()
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err = <-f.ended:
+	case <-time.After(gittest.Patience):
+	}
+	if !errors.Is(err, client.ErrProgramEnded) {
+		t.Error(err)
+	}
+	f.cancel()
+	_ = c.Close()     // it has ended
+	_ = server.Wait() // it was killed
 }
 
 // A push does not make room on a disk: the same state is tried again.
