@@ -29,6 +29,8 @@ const (
 	// looksBetween are the looks after which the client tries again to subscribe at a server that
 	// sent no events.
 	looksBetween = 20
+	// looksInTurn bounds the regular looks where events arrive, so that they delay none of these for long.
+	looksInTurn = 10
 	// lookAgainAfter is longer than a server waits for the end of a push, and than most mirrors differ.
 	// The server reports differences from its last report: if the client has seen a state in between
 	// that was undone meanwhile, it is told nothing.
@@ -62,8 +64,9 @@ const (
 // between two looks are one, and changes during a lost connection are not missed.
 //
 // It subscribes to changes (resources/subscribe or subscriptions/listen) if the server and the
-// proxies support that, and looks every Options.Poll. It survives any outage of the server, and ends
-// when the loop is left, when ctx ends, or when the server refuses: an error ends the iteration.
+// proxies support that, and looks every Options.Poll; where events arrive, at ten resources in turn.
+// It survives any outage of the server, and ends when the loop is left, when ctx ends, or when the
+// server refuses: an error ends the iteration.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		// Everything that still runs ends with the loop.
@@ -93,6 +96,7 @@ type watch struct {
 	again    *time.Timer      // for the look after an event, and after one that found a change
 	failures *retry.Failures
 	missed   int // failed first looks in a row
+	turn     int // index of the resource of the last look in turn
 }
 
 // run makes attempts to look and to listen. It ends for permanent errors; within a checkout.Follow
@@ -160,18 +164,23 @@ func (w *watch) listen(ctx context.Context) error {
 	if err := w.lookAtAll(ctx); err != nil {
 		return err
 	}
-	// Events are hints: a proxy may hold them back, and behind a balancer the look after an event may
-	// reach another server, whose mirror has the push later.
+	// Events are hints: a proxy may hold back a stream that has delivered nothing yet, and behind a
+	// balancer the look after an event may reach another server, whose mirror has the push later.
 	regular := time.NewTicker(w.c.options.Poll)
 	defer regular.Stop()
+	regularly := w.lookAtAll
+	if s := w.c.current(); s.protocol == stateless {
+		regularly = w.lookInTurn // the first event was read
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case e := <-arrived:
+			regularly = w.lookInTurn
 			err = w.handleEvent(ctx, e)
 		case <-regular.C:
-			err = w.lookAtAll(ctx)
+			err = regularly(ctx)
 		case <-w.again.C:
 			err = w.lookAtAll(ctx)
 		}
@@ -287,6 +296,17 @@ func (w *watch) lookAt(ctx context.Context, event message) error {
 func (w *watch) lookAtAll(ctx context.Context) error {
 	for _, uri := range w.uris {
 		if err := w.look(ctx, uri); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookInTurn looks at some resources, and the next time at others: events wait meanwhile.
+func (w *watch) lookInTurn(ctx context.Context) error {
+	for range min(len(w.uris), looksInTurn) {
+		w.turn = (w.turn + 1) % len(w.uris)
+		if err := w.look(ctx, w.uris[w.turn]); err != nil {
 			return err
 		}
 	}
