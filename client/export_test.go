@@ -22,6 +22,9 @@ func BreakConnection(c *Client) {
 // LookAgainAfter is lookAgainAfter.
 const LookAgainAfter = lookAgainAfter
 
+// IsSame is State.isSame.
+func IsSame(a, b State) bool { return a.isSame(b) }
+
 // CommitOf is what a URI or an address says of the commit.
 var CommitOf = commitOf
 

@@ -51,6 +51,13 @@ type State struct {
 	how look // that found the state
 }
 
+// isSame reports whether nothing tells one state from another. A commit in place of an ETag stands for none: over a
+// connection a server may know the digest of the bytes, or not yet.
+func (s State) isSame(other State) bool {
+	unnamed := s.ETag == s.Commit || other.ETag == other.Commit
+	return s.Missing == other.Missing && (s.ETag == other.ETag || unnamed && s.Commit == other.Commit)
+}
+
 // look is a way to find out a resource's state.
 type look uint8
 
@@ -320,11 +327,14 @@ func (w *watch) look(ctx context.Context, uri string) error {
 	if err != nil {
 		return err
 	}
-	if known && now.ETag == before.ETag && now.Missing == before.Missing {
+	same := known && now.isSame(before)
+	if !same || now.ETag != now.Commit {
+		w.states[uri] = State{ETag: now.ETag, Commit: now.Commit, Missing: now.Missing, how: now.how}
+	}
+	if same {
 		return nil
 	}
 	w.again.Reset(lookAgainAfter)
-	w.states[uri] = State{ETag: now.ETag, Commit: now.Commit, Missing: now.Missing, how: now.how}
 	if !w.yield(now, nil) {
 		return errLeft
 	}

@@ -123,6 +123,30 @@ func TestWatchGivesStates(t *testing.T) {
 	}
 }
 
+// TestStatesWithoutAnETag: over a connection a server may know the digest of the bytes, or not yet.
+func TestStatesWithoutAnETag(t *testing.T) {
+	const a, b, one, other = "a", "b", `"1"`, `"2"`
+	for _, c := range []struct {
+		before, now client.State
+		same        bool
+	}{
+		{client.State{Commit: a, ETag: one}, client.State{Commit: a, ETag: one}, true},
+		{client.State{Commit: a, ETag: a}, client.State{Commit: a, ETag: one}, true},
+		{client.State{Commit: a, ETag: one}, client.State{Commit: a, ETag: a}, true},
+		{client.State{Commit: a, ETag: one}, client.State{Commit: a, ETag: other}, false},
+		{client.State{Commit: a, ETag: a}, client.State{Commit: b, ETag: b}, false},
+		{client.State{Commit: a, ETag: a}, client.State{Commit: b, ETag: one}, false},
+		{client.State{ETag: one}, client.State{ETag: other}, false},
+		{client.State{ETag: one}, client.State{Missing: true}, false},
+		{client.State{Missing: true}, client.State{ETag: one}, false},
+		{client.State{Missing: true}, client.State{Missing: true}, true},
+	} {
+		if client.IsSame(c.now, c.before) != c.same {
+			t.Errorf("%+v after %+v: want %t", c.now, c.before, c.same)
+		}
+	}
+}
+
 // TestWatchLooksAgain after an event, and then regularly: behind a balancer, looks may reach a server that has the
 // push later.
 func TestWatchLooksAgain(t *testing.T) {
