@@ -31,7 +31,8 @@ const (
 	looksBetween = 20
 	// looksInTurn bounds the regular looks where events arrive, so that they delay none of these for long.
 	looksInTurn = 10
-	// lookAgainAfter is longer than a server waits for the end of a push, and than most mirrors differ.
+	// lookAgainAfter is longer than a server waits for the end of a push, and than the mirrors of
+	// several servers usually lag.
 	// The server reports differences from its last report: if the client has seen a state in between
 	// that was undone meanwhile, it is told nothing.
 	lookAgainAfter = 2 * time.Second
