@@ -252,13 +252,13 @@ func (a *advance) noteConverted(ctx context.Context) error {
 	for _, p := range a.update.Paths {
 		objects[p.Path] = p.Old.ID
 	}
+	a.before.close() // its file is replaced
 	err = a.replaceState(a.headerOf(a.header.Commit), none{}, func(old, _ *record) (*record, error) {
 		if id, ok := converted[old.path]; ok && git.ID(old.id) == objects[old.path] {
 			old.id = unpack.ID(id)
 		}
 		return old, nil
 	})
-	a.before.close()
 	return errors.Join(err, a.readBefore())
 }
 

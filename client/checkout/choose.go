@@ -41,6 +41,9 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	if r.wanted != nil && !r.wanted[m.Path] {
 		return skip, nil
 	}
+	if waits, err := r.isRespelled(m); waits || err != nil {
+		return skip, err
+	}
 	if m.Kind == unpack.Folder {
 		return r.chooseFolder(m)
 	}

@@ -22,6 +22,9 @@ type disk struct {
 	dir   string
 	above []above
 	able  func() unpack.Abilities // of the file system; called when a file is of another kind than it should be
+	folds func() bool             // see isFolding; called when a path exists that no run wrote
+	// listed are the names in folders before the run.
+	listed map[string][]string
 }
 
 // above is a folder above a path.
@@ -41,13 +44,16 @@ const (
 )
 
 func newDisk(dir string) *disk {
-	return &disk{dir: dir, able: sync.OnceValue(func() unpack.Abilities {
+	d := &disk{dir: dir, listed: make(map[string][]string)}
+	d.folds = sync.OnceValue(func() bool { return isFolding(dir) })
+	d.able = sync.OnceValue(func() unpack.Abilities {
 		able, err := unpack.AbilitiesOf(filepath.Join(dir, stateFolder))
 		if err != nil { // the difference counts
 			return unpack.Abilities{Modes: true, Links: true}
 		}
 		return able
-	})}
+	})
+	return d
 }
 
 type found struct {

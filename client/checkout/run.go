@@ -27,13 +27,14 @@ const attempts = 3
 // known.
 func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
 	ctx, _ = retry.Begin(ctx)
-	f.answered = ""
+	f.answered, f.respelled = "", false
 	for left := attempts - 1; ; left-- {
 		result, err := f.attempt(ctx, c, now)
 		if err == nil || left == 0 || ctx.Err() != nil || !isBegunAnew(err) {
 			return result, err
 		}
 		f.unpatched = f.unpatched || errors.Is(err, unpack.ErrPatch)
+		f.respelled = f.respelled || errors.Is(err, errRespelled)
 		f.tell(failure(EventRetry, err))
 		now = nil // it may have been wrong
 	}
@@ -48,7 +49,8 @@ func isBegunAnew(err error) bool {
 	switch {
 	case ok: // a user has made a file in place of a needed folder
 		return refused.Reason == unpack.InTheWay || refused.Reason == unpack.ThroughLink
-	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), errors.Is(err, dotgit.ErrMoved):
+	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), errors.Is(err, errRespelled),
+		errors.Is(err, dotgit.ErrMoved):
 		return true
 	case isAbsent(err): // a user has removed a folder that was written to
 		return true
@@ -140,6 +142,7 @@ type run struct {
 	replaced paths
 	entered  string // the previous member, if it was a folder
 	hollow   paths  // empty folders of the archive
+	misnamed string // the last member of isRespelled, or ""
 	// spared are folders in the place of skipped links.
 	spared paths
 	// fetch downloads a file of the new commit.
@@ -333,6 +336,9 @@ func (r *run) unpack(ctx context.Context, in io.Reader) error {
 	if err == nil && r.isWhole() {
 		err = r.removeStale()
 	}
+	if err == nil && r.misnamed != "" {
+		err = errRespelled
+	}
 	return errors.Join(err, root.Close())
 }
 
@@ -434,6 +440,7 @@ func union(a []string, counted int, b []string, more int) ([]string, int) {
 func (r *run) finish() error {
 	r.result.Full = r.isWhole()
 	r.tellProgress(PhaseFinish, r.result, 0)
+	r.before.close() // its file is replaced
 	return r.replaceState(r.headerOf(r.result.Commit), newSorted(r.journal.file), takeChange)
 }
 

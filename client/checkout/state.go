@@ -76,6 +76,8 @@ type folder struct {
 	header  header
 	// unpatched says that the server has no patches.
 	unpatched bool
+	// respelled says that an earlier attempt of the run has ended with errRespelled.
+	respelled bool
 	// answered is the commit, or the annotated tag, of the last archive of a run as the server names
 	// it; "" if the server does not, or if the run needed no archive.
 	answered string
@@ -247,10 +249,11 @@ func (f *folder) replaceState(h header, changes records, choose choice) error {
 	if err != nil {
 		return err
 	}
-	defer old.close()
 	h.Version, h.Written = stateVersion, time.Now().UnixNano()
 	// The header comes first and contains the number of pending records.
-	if h.Kept, err = f.writeState(h, old, changes, choose); err != nil {
+	h.Kept, err = f.writeState(h, old, changes, choose)
+	old.close() // Windows replaces no open file
+	if err != nil {
 		return err
 	}
 	if err := os.Rename(f.path(unfinished), f.path(stateName)); err != nil {

@@ -13,7 +13,7 @@ import (
 // Abilities are what a file system keeps of a file besides its content.
 type Abilities struct {
 	Modes bool // the bit that makes a file executable: core.fileMode of git-config(1)
-	Links bool // symbolic links: core.symlinks. On Windows a user needs a right for them
+	Links bool // symbolic links of an [os.Root]: core.symlinks. On Windows a user needs a right for them
 }
 
 // probePrefix begins the name of the file of [AbilitiesOf].
@@ -56,11 +56,18 @@ func keepsModes(name string, plain fs.FileInfo) (bool, error) {
 	return err == nil && plain.Mode()&0o100 == 0 && executable.Mode()&0o100 != 0, err
 }
 
+// keepsLinks makes a link as the members of an archive are made. Windows in developer mode lets [os.Symlink] make
+// one, and not that.
 func keepsLinks(name string) (bool, error) {
-	if err := os.Symlink("target", name); err != nil {
-		return false, unlessUnable(err)
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return false, err
 	}
-	return true, os.Remove(name)
+	link := filepath.Base(name)
+	if err = root.Symlink("target", link); err != nil {
+		return false, errors.Join(unlessUnable(err), root.Close())
+	}
+	return true, errors.Join(root.Remove(link), root.Close())
 }
 
 // unlessUnable returns nil for an error that says what the file system cannot do, or what the user has no right for:

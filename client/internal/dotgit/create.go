@@ -64,11 +64,7 @@ func (in *Incoming) check(
 	if err != nil {
 		return nil, err
 	}
-	old := in.pack
 	in.pack = smaller
-	if err := old.close(); err != nil {
-		return nil, err
-	}
 	for _, extension := range packFiles {
 		if err := os.Remove(name + extension); err != nil {
 			return nil, err

@@ -37,7 +37,8 @@ type pack struct {
 	deflaters sync.Pool // of *deflater
 
 	mu      sync.Mutex
-	file    *os.File
+	file    *os.File // open until the pack is published
+	name    string   // its path
 	out     *bufio.Writer
 	size    int64 // of the pack so far
 	entries []packEntry
@@ -56,7 +57,7 @@ func createPack(name string) (*pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pack{file: file, out: bufio.NewWriterSize(file, packBuffer), places: make(map[git.ID]int)}
+	p := &pack{file: file, name: name, out: bufio.NewWriterSize(file, packBuffer), places: make(map[git.ID]int)}
 	p.deflaters.New = func() any { return newDeflater() }
 	_, err = p.Write(append(packHeader, 0, 0, 0, 0))
 	if err != nil {
@@ -118,10 +119,14 @@ func (p *pack) seal() (sum git.ID, err error) {
 	return sum, err
 }
 
-// copyWithout copies a sealed pack into a new one that lacks some objects.
-func (p *pack) copyWithout(name string, unwanted map[git.ID]bool) (*pack, error) {
-	other, err := createPack(name)
+// copyWithout copies a published pack into a new one that lacks some objects.
+func (p *pack) copyWithout(name string, unwanted map[git.ID]bool) (other *pack, err error) {
+	file, err := os.Open(p.name)
 	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if other, err = createPack(name); err != nil {
 		return nil, err
 	}
 	for i, e := range p.entries {
@@ -133,14 +138,19 @@ func (p *pack) copyWithout(name string, unwanted map[git.ID]bool) (*pack, error)
 			end = p.entries[i+1].at
 		}
 		other.record(packEntry{e.id, other.size, e.crc})
-		if _, err := io.Copy(other, io.NewSectionReader(p.file, e.at, end-e.at)); err != nil {
+		if _, err := io.Copy(other, io.NewSectionReader(file, e.at, end-e.at)); err != nil {
 			return nil, errors.Join(err, other.close())
 		}
 	}
 	return other, nil
 }
 
-func (p *pack) close() error { return p.file.Close() }
+func (p *pack) close() error {
+	if err := p.file.Close(); !errors.Is(err, os.ErrClosed) { // it was not published
+		return err
+	}
+	return nil
+}
 
 // deflater makes the bytes of one object after the other.
 type deflater struct {
