@@ -41,8 +41,11 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	if r.wanted != nil && !r.wanted[m.Path] {
 		return skip, nil
 	}
-	if waits, err := r.isRespelled(m); waits || err != nil {
+	switch respelled, err := r.isRespelled(m); {
+	case err != nil:
 		return skip, err
+	case respelled:
+		return r.chooseRespelled(m, content)
 	}
 	if m.Kind == unpack.Folder {
 		return r.chooseFolder(m)
@@ -62,7 +65,7 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	case old != nil && old.flag == previewed: // by the previous archive of this run
 		return skip, r.note(*old)
 	case there.obstructed:
-		return skip, r.stay(want, old, content, "")
+		return skip, r.stay(want, old, content, r.obstacle())
 	case there.info == nil:
 		return unpack.Choice{Yields: r.yields(m.Path, old, there)}, nil
 	case there.info.IsDir():
@@ -70,6 +73,15 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 	default:
 		return r.chooseOverFile(want, old, there, content)
 	}
+}
+
+// obstacle is the reason of a file whose folder something obstructs, or "" where the folder, which is a member of its
+// own, was reported. The folders of a clone's difference are not wanted.
+func (r *run) obstacle() string {
+	if r.wanted != nil {
+		return ReasonInTheWay
+	}
+	return ""
 }
 
 func (r *run) chooseOverFile(want record, old *record, there found, content io.Reader) (unpack.Choice, error) {

@@ -25,6 +25,8 @@ type disk struct {
 	folds func() bool             // see isFolding; called when a path exists that no run wrote
 	// listed are the names in folders before the run.
 	listed map[string][]string
+	// removed are the files that a dry run would have removed, as they are spelled.
+	removed paths
 }
 
 // above is a folder above a path.
@@ -44,7 +46,7 @@ const (
 )
 
 func newDisk(dir string) *disk {
-	d := &disk{dir: dir, listed: make(map[string][]string)}
+	d := &disk{dir: dir, listed: make(map[string][]string), removed: paths{}}
 	d.folds = sync.OnceValue(func() bool { return isFolding(dir) })
 	d.able = sync.OnceValue(func() unpack.Abilities {
 		able, err := unpack.AbilitiesOf(filepath.Join(dir, stateFolder))
@@ -75,6 +77,10 @@ func (d *disk) look(at string) (found, error) {
 		return found{}, err
 	case p == obstructed:
 		return found{obstructed: true}, nil
+	}
+	at, removed, err := d.actual(at)
+	if removed || err != nil {
+		return found{}, err
 	}
 	now := time.Now()
 	info, err := os.Lstat(d.at(at))
@@ -118,18 +124,29 @@ func (d *disk) folder(at string) (way, error) {
 		return p, err
 	}
 	if p == isFolder {
-		info, err := os.Lstat(d.at(at))
-		switch {
-		case isAbsent(err):
-			p = missing
-		case err != nil:
+		if p, err = d.wayOf(at); err != nil {
 			return p, err
-		case !info.IsDir():
-			p = obstructed
 		}
 	}
 	d.above = append(d.above, above{at, p})
 	return p, nil
+}
+
+// wayOf examines what is at a path, in a folder.
+func (d *disk) wayOf(at string) (way, error) {
+	at, removed, err := d.actual(at)
+	if removed || err != nil {
+		return missing, err
+	}
+	info, err := os.Lstat(d.at(at))
+	switch {
+	case isAbsent(err):
+		return missing, nil
+	case err != nil || info.IsDir():
+		return isFolder, err
+	default:
+		return obstructed, nil
+	}
 }
 
 // set corrects what is remembered about a folder.
@@ -267,6 +284,7 @@ func (d *disk) target(at string) (string, error) {
 // contents are the contents of a folder, at any depth.
 type contents struct {
 	files      int      // including links
+	removed    int      // of these by a dry run, as far as the disk knows
 	hollow     []string // empty folders
 	repository bool     // there is a .git
 }
@@ -277,7 +295,11 @@ func (c contents) isEmpty(at string) bool {
 }
 
 func (d *disk) contents(at string) (c contents, err error) {
-	entries, err := os.ReadDir(d.at(at))
+	spelled, _, err := d.actual(at)
+	if err != nil {
+		return c, err
+	}
+	entries, err := os.ReadDir(d.at(spelled))
 	if err != nil {
 		return c, notAbsent(err)
 	}
@@ -287,7 +309,9 @@ func (d *disk) contents(at string) (c contents, err error) {
 	for _, e := range entries {
 		c.repository = c.repository || strings.EqualFold(e.Name(), ".git")
 		if !e.IsDir() {
-			c.files++
+			if c.files++; d.removed[spelled+"/"+e.Name()] {
+				c.removed++
+			}
 			continue
 		}
 		below, err := d.contents(at + "/" + e.Name())
@@ -295,6 +319,7 @@ func (d *disk) contents(at string) (c contents, err error) {
 			return c, err
 		}
 		c.files += below.files
+		c.removed += below.removed
 		c.hollow = append(c.hollow, below.hollow...)
 		c.repository = c.repository || below.repository
 	}

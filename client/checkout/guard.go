@@ -13,6 +13,9 @@ import (
 // earlier run wrote.
 func (r *run) yields(path string, old *record, seen found) unpack.Yields {
 	forced := r.options.forces(path)
+	if seen.info != nil {
+		swap.Identify(seen.info)
+	}
 	return func(aside string, info fs.FileInfo) (bool, error) {
 		if seen.info != nil && swap.IsSame(seen.info, info) && (forced || seen.mtime() != 0) {
 			return true, nil

@@ -61,7 +61,7 @@ func (r *run) removeFolder(path string) (empty bool, err error) {
 		return left.isEmpty(path), err
 	}
 	// A dry run removes nothing, so it counts.
-	if left.files != removed {
+	if left.files != max(removed, left.removed) {
 		return false, nil
 	}
 	for _, folder := range left.hollow {
@@ -196,7 +196,7 @@ func (m *remover) add(w record) error {
 		return r.note(unfollowed)
 	case r.options.DryRun:
 		m.tellRemoved(w.path)
-		return r.note(unfollowed)
+		return errors.Join(r.disk.previewRemoval(w.path), r.note(unfollowed))
 	}
 	// The journal has the record before the removal.
 	m.records[w.path] = w

@@ -142,7 +142,7 @@ type run struct {
 	replaced paths
 	entered  string // the previous member, if it was a folder
 	hollow   paths  // empty folders of the archive
-	misnamed string // the last member of isRespelled, or ""
+	misnamed string // the last member that waits for the next attempt, or ""
 	// spared are folders in the place of skipped links.
 	spared paths
 	// fetch downloads a file of the new commit.

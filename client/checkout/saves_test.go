@@ -404,3 +404,23 @@ func TestAProgramHasAFileOfACloneOpen(t *testing.T) {
 	p.must(files[0].Close())
 	expect("")
 }
+
+// TestAFileInPlaceOfANewFolder that a user makes while a clone is advanced, is reported, and the branch stays.
+func TestAFileInPlaceOfANewFolder(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.commit(gittest.Regular("a", "1"), gittest.Regular("b", "1"))
+	p.sync(checkouts)
+	p.commit(gittest.Regular("b", "1"), gittest.Regular("new/x", "1"))
+	result := p.sync(func(o *Options) {
+		checkouts(o)
+		o.Events = func(e Event) {
+			if e.Event == EventDelete {
+				p.write("new", "mine")
+			}
+		}
+	})
+	if result.Behind != ReasonEdited || !slices.Contains(result.Kept, "new/x") || !has(p.at("new"), "mine") {
+		t.Errorf("%+v", result)
+	}
+}

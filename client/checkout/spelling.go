@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,11 +17,10 @@ import (
 // writes it under these.
 var errRespelled = errors.New("names of the commit differ in case from those in the folder")
 
-// isRespelled reports whether a member has to wait for the next attempt, because its name leads to something that is
-// there under another one. A difference between commits has its deletions first, and needs no such look.
-func (r *run) isRespelled(m unpack.Member) (is bool, err error) {
+// isRespelled reports whether a member that no run has written leads to something that is there under another name.
+func (r *run) isRespelled(m unpack.Member) (bool, error) {
 	switch {
-	case r.respelled || !r.isWhole() || r.options.DryRun:
+	case r.some != nil || r.respelled && r.isWhole() || !r.disk.folds():
 		return false, nil
 	case r.misnamed != "" && below(m.Path, r.misnamed):
 		return true, nil
@@ -32,31 +32,30 @@ func (r *run) isRespelled(m unpack.Member) (is bool, err error) {
 	if old, err := r.old.seek(recorded); err != nil || old != nil {
 		return false, err
 	}
-	if is, err = r.disk.isRespelled(m.Path); is {
-		r.misnamed = m.Path
+	is, err := r.disk.isRespelled(m.Path)
+	if !is || err != nil || r.isWhole() {
+		return is, err
 	}
-	return is, err
+	there, err := r.disk.look(m.Path)
+	return there.info != nil && !there.info.IsDir(), err
 }
 
-// isRespelled reports whether the file system takes the last name of a path for another one, which is there.
-func (d *disk) isRespelled(at string) (bool, error) {
-	if !d.folds() {
-		return false, nil
+// chooseRespelled decides about such a member. A difference has its deletions first, so that what is left is another
+// file. A whole archive shows only at its end what is to be deleted: the member waits for the next attempt.
+func (r *run) chooseRespelled(m unpack.Member, content io.Reader) (unpack.Choice, error) {
+	switch {
+	case r.isWhole() && r.options.DryRun:
+		return unpack.Choice{}, nil
+	case r.isWhole():
+		if !below(m.Path, r.misnamed) {
+			r.misnamed = m.Path
+		}
+		return skip, nil
+	case m.Kind == unpack.Folder:
+		return r.chooseFolder(m)
+	default:
+		return skip, r.stay(wanted(m), nil, content, ReasonUntracked)
 	}
-	dir, name := path.Split(at)
-	dir = strings.TrimSuffix(dir, "/")
-	if p, err := d.folder(dir); err != nil || p != isFolder {
-		return false, err
-	}
-	names, err := d.list(dir)
-	if err != nil {
-		return false, err
-	}
-	if _, exact := slices.BinarySearch(names, name); exact {
-		return false, nil
-	}
-	_, err = os.Lstat(d.at(at))
-	return err == nil, notAbsent(err)
 }
 
 // isFolding reports whether the file system of a folder takes names that differ in case for one.
@@ -65,19 +64,81 @@ func isFolding(dir string) bool {
 	return err == nil
 }
 
+// isRespelled reports whether the file system takes the last name of a path for another one, which is there.
+func (d *disk) isRespelled(at string) (bool, error) {
+	dir, name := path.Split(at)
+	dir, removed, err := d.actual(strings.TrimSuffix(dir, "/"))
+	if removed || err != nil {
+		return false, err
+	}
+	listed, err := d.list(dir)
+	return respelling(name, listed) != name, err
+}
+
+// respelling returns the name of a list that a file system takes for a name: that itself, or the first one that
+// differs from it in case.
+func respelling(name string, listed []string) string {
+	if _, exact := slices.BinarySearch(listed, name); exact {
+		return name
+	}
+	if i := slices.IndexFunc(listed, func(other string) bool { return strings.EqualFold(name, other) }); i >= 0 {
+		return listed[i]
+	}
+	return name
+}
+
+// spelled returns an existing path with all names as they are in their folders.
+func (d *disk) spelled(at string) (string, error) {
+	if at == "" {
+		return "", nil
+	}
+	dir, name := path.Split(at)
+	dir, err := d.spelled(strings.TrimSuffix(dir, "/"))
+	if err != nil {
+		return "", err
+	}
+	listed, err := d.list(dir)
+	if err != nil {
+		return "", err
+	}
+	return path.Join(dir, respelling(name, listed)), nil
+}
+
+// previewRemoval has a path look as if its file were removed, for the other names that lead to the file.
+func (d *disk) previewRemoval(at string) error {
+	if !d.folds() {
+		return nil
+	}
+	spelled, err := d.spelled(at)
+	d.removed.add(spelled)
+	d.forget()
+	return err
+}
+
+// actual returns the path of what is at a path, and whether that is a file that a dry run would have removed.
+func (d *disk) actual(at string) (spelled string, removed bool, err error) {
+	if len(d.removed) == 0 {
+		return at, false, nil
+	}
+	spelled, err = d.spelled(at)
+	return spelled, d.removed[spelled], err
+}
+
 // mostListed is more than the depth of most folders: the members of an archive come in order.
 const mostListed = 32
 
-// list returns the names in a folder at the first call, as they are spelled there, in order.
+// list returns the names in a folder at the first call, as they are spelled there, in order; none if there is no
+// folder.
 func (d *disk) list(folder string) ([]string, error) {
 	if names, ok := d.listed[folder]; ok {
 		return names, nil
 	}
 	file, err := os.Open(d.at(folder))
 	if err != nil {
-		return nil, err
+		return nil, notAbsent(err)
 	}
 	names, err := file.Readdirnames(-1)
+	err = notAbsent(err)
 	slices.Sort(names)
 	if len(d.listed) >= mostListed {
 		clear(d.listed)

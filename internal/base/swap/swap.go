@@ -91,6 +91,10 @@ func renamed(err error) error {
 	}
 }
 
+// Identify prepares the info of a path for a comparison after the file was renamed: Windows finds out at the first one,
+// by the path, which file it is.
+func Identify(info fs.FileInfo) { _ = os.SameFile(info, info) }
+
 // IsSame reports whether a file is unchanged.
 func IsSame(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()

@@ -1,0 +1,141 @@
+package checkout
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// foldingFolder is a folder of exFAT, which keeps the case of names and takes those that differ in it for one, as the
+// file systems of Windows and macOS do.
+func foldingFolder(t *testing.T) string {
+	t.Helper()
+	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
+	if err := os.WriteFile(image, make([]byte, 32<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(command ...string) string {
+		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+		if err != nil {
+			t.Skipf("there is no exFAT here: %s: %v: %s", command[0], err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("mkfs.exfat", image)
+	device := run("losetup", "--find", "--show", image)
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	run("mount.exfat-fuse", "-o", "dmask=022,fmask=0133", device, dir)
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	return dir
+}
+
+// TestNamesChangeTheirCase in commits, on a file system that takes both names for one: no file is lost, and none is
+// taken for the user's, whether an update is a difference, a whole archive or that of a clone.
+func TestNamesChangeTheirCase(t *testing.T) {
+	t.Parallel()
+	disk := foldingFolder(t)
+	p := newPlace(t)
+	file := gittest.Regular
+	steps := [][]gittest.File{
+		{file("README", "1"), file("dir/\u00c9", "1"), file("Sub/x", "1"), file("Sub/y", "1"), file("sub-more", "1")},
+		{file("Readme", "1"), file("dir/\u00e9", "1"), file("Sub/x", "1"), file("Sub/y", "1"), file("sub-more", "1")},
+		{file("readme", "other"), file("DIR/\u00c9", "1"), file("sub/X", "1"), file("sub/y", "1"), file("sub/z", "1"), file("sub-more", "1")},
+		{file("README/x", "1"), file("dir", "1"), file("SUB", "1"), file("sub-more", "1")},
+		{file("readMe", "2"), file("Dir/e/f", "2"), file("sub/SUB", "1"), file("Sub-More", "1")},
+		{file("readMe", "2"), file("dir/E", "2"), file("sub", "1"), file("sub-more", "1")},
+	}
+	ways := map[string]func(*Options){
+		"difference": func(*Options) {},
+		"whole":      func(o *Options) { o.Submodules = true },
+		"clone":      checkouts,
+	}
+	places := make(map[string]*place)
+	for way := range ways {
+		one := *p
+		one.dir = filepath.Join(disk, way)
+		places[way] = &one
+	}
+	for i, files := range steps {
+		p.commit(files...)
+		for way, set := range ways {
+			one, step := places[way], fmt.Sprintf("%s, step %d", way, i)
+			if way == "difference" {
+				one.previewSlowly(step, set)
+			}
+			if result := one.sync(set); result.KeptCount != 0 || result.Behind != "" {
+				t.Errorf("%s: %+v", step, result)
+			}
+			if way == "clone" {
+				if status := one.git("status", "--porcelain"); status != "" {
+					t.Errorf("%s: git status: %s", step, status)
+				}
+			}
+			if has, want := fmt.Sprint(one.files()), fmt.Sprint(p.worktree(files)); has != want {
+				t.Errorf("%s: there are %s, and not %s", step, has, want)
+			}
+		}
+	}
+}
+
+// previewSlowly compares a dry run with a run. The FUSE that mounts exFAT has the kernel remember for a second that a
+// name leads to a file, also when that was removed by its other name.
+func (p *place) previewSlowly(step string, set func(*Options)) {
+	p.t.Helper()
+	dry, _ := p.told(func(o *Options) { set(o); o.DryRun = true })
+	time.Sleep(1100 * time.Millisecond)
+	if run, _ := p.told(set); !slices.Equal(dry, run) {
+		p.t.Errorf("%s:\nthe dry run tells %q\nthe run tells     %q", step, dry, run)
+	}
+}
+
+// worktree is what files of a place should be.
+func (p *place) worktree(files []gittest.File) map[string]string {
+	want := make(map[string]string)
+	for _, f := range files {
+		want[f.Path] = fmt.Sprint(fs.FileMode(0), " ", f.Content)
+	}
+	return want
+}
+
+// TestEditsStayWhereNamesChangeTheirCase.
+func TestEditsStayWhereNamesChangeTheirCase(t *testing.T) {
+	t.Parallel()
+	disk := foldingFolder(t)
+	for name, set := range map[string]func(*Options){
+		"difference": func(*Options) {}, "whole": func(o *Options) { o.Submodules = true }, "clone": checkouts,
+	} {
+		p := newPlace(t)
+		p.dir = filepath.Join(disk, name)
+		p.commit(gittest.Regular("README", "1"), gittest.Regular("b", "1"))
+		p.sync(set)
+		p.write("README", "mine")
+		p.commit(gittest.Regular("Readme", "2"), gittest.Regular("b", "2"))
+		for range 2 {
+			if result := p.sync(set); result.KeptCount == 0 {
+				t.Errorf("%s: %+v", name, result)
+			}
+			if content, err := os.ReadFile(p.at("README")); string(content) != "mine" {
+				t.Errorf("%s: %q, %v", name, content, err)
+			}
+		}
+		if p.sync(func(o *Options) { set(o); o.Force = true }); !has(p.at("Readme"), "2") {
+			t.Errorf("%s: it was not overwritten", name)
+		}
+	}
+}
