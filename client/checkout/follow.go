@@ -27,7 +27,7 @@ func Follow(ctx context.Context, c *client.Client, o Options) error {
 }
 
 // These are the pauses of a Follow between runs: leastPause, doubled at most so often. The longest
-// is for errors that may cost a whole download each.
+// is for errors that may cost a whole download each, and for programs that hold a file.
 const (
 	leastPause     = time.Second
 	pauseDoublings = 9
@@ -39,6 +39,7 @@ type follower struct {
 	client   *client.Client
 	failures *retry.Failures // of the runs, and of the looks between them
 	known    bool            // the server has, or had, the followed ref
+	held     int             // runs in a row that other programs have kept from something
 	gone     bool            // EventGone was reported, and no EventBack since
 }
 
@@ -49,6 +50,9 @@ func (w *follower) run(ctx context.Context) error {
 		err := w.follow(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if err == nil { // the programs may have ended
+			continue
 		}
 		if err := w.pause(ctx, err); err != nil {
 			return err
@@ -83,16 +87,25 @@ func (w *follower) pause(ctx context.Context, err error) error {
 // look that finds the commit of the run ends that.
 var errElsewhere = errors.New("the server's state and its archive are of different commits")
 
-// follow syncs at each state, until a failure that the next state cannot repair.
+// follow syncs at each state, until a failure that the next state cannot repair, or until it is time to try again what
+// other programs have kept a run from.
 func (w *follower) follow(ctx context.Context) error {
-	for state, err := range w.client.Watch(ctx, w.options.archive(w.options.Ref, nil)) {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	again := time.AfterFunc(longestPause, stop)
+	again.Stop()
+	for state, err := range w.client.Watch(watching, w.options.archive(w.options.Ref, nil)) {
+		if err != nil && watching.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
-		_, err := w.sync(ctx, w.client, &state)
+		result, err := w.sync(ctx, w.client, &state)
 		if err == nil {
 			w.known = true
 			w.options.Verify, w.options.Mine, w.options.Theirs = false, nil, nil // once, and not at every push
+			err = w.planAgain(again, result)
 		}
 		switch {
 		case err == nil && !w.isAt(state):
@@ -106,6 +119,35 @@ func (w *follower) follow(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// planAgain sets the time for another run, if programs have kept the last one from something.
+func (w *follower) planAgain(again *time.Timer, last Result) error {
+	held, err := w.isHeld(last)
+	if !held || err != nil {
+		again.Stop()
+		w.held = 0
+		return err
+	}
+	again.Reset(min(leastPause<<min(w.held, pauseDoublings), longestPause))
+	w.held++
+	return nil
+}
+
+// isHeld reports whether a run has left something to a later one, because programs had files open, held them back, or
+// had locked the index of a clone.
+func (w *follower) isHeld(last Result) (held bool, err error) {
+	if w.options.isCheckout() {
+		return slices.Contains([]string{ReasonInUse, ReasonHeld, ReasonLocked}, last.Behind), nil
+	}
+	if w.header.Kept == 0 {
+		return false, nil
+	}
+	err = w.each(func(r record) error {
+		held = held || r.flag == postponed || r.flag == leaving
+		return nil
+	})
+	return held, err
 }
 
 // isAt reports whether the last run led to a state.

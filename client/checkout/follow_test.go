@@ -353,3 +353,49 @@ func (h held) Read([]byte) (int, error) {
 }
 
 func (held) Close() error { return nil }
+
+// TestFollowTriesAgainWhatProgramsHold, without another push: files that are open for writing, and a clone whose index
+// a git program has locked.
+func TestFollowTriesAgainWhatProgramsHold(t *testing.T) {
+	t.Parallel()
+	p := newClonePlace(t)
+	p.commit(gittest.Regular("a", "1"), gittest.Regular("gone", "1"), gittest.Regular("b", "1"))
+	clone := *p
+	clone.profile, clone.dir = ProfileCheckout, p.dir+"-clone"
+	f, c := p.follow(p.server.proxy, client.Options{}), clone.follow(p.server.proxy, client.Options{})
+	f.inStep()
+	c.inStep()
+	files := p.open("a", "gone")
+	clone.writeGit("index.lock", "")
+	p.commit(gittest.Regular("a", "2"), gittest.Regular("b", "2"))
+	f.until(func(e Event) bool { return e.Event == EventDone && e.Result.KeptCount == 2 })
+	c.until(func(e Event) bool { return e.Event == EventDone && e.Result.Behind == ReasonLocked })
+	for _, file := range files {
+		p.must(file.Close())
+	}
+	p.must(os.Remove(clone.at(".git/index.lock")))
+	f.until(func(e Event) bool { return e.Event == EventDone && e.Result.KeptCount == 0 })
+	c.until(func(e Event) bool { return e.Event == EventDone && e.Result.Behind == "" })
+	f.stop()
+	c.stop()
+	p.same(p.archived())
+
+	clone.isClone()
+}
+
+// until waits for an event.
+func (f *following) until(is func(Event) bool) {
+	f.t.Helper()
+	for late := time.After(gittest.Patience); ; {
+		select {
+		case e := <-f.events:
+			if is(e) {
+				return
+			}
+		case err := <-f.ended:
+			f.t.Fatalf("it has ended: %v", err)
+		case <-late:
+			f.t.Fatal("it did not come")
+		}
+	}
+}
