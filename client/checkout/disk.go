@@ -23,7 +23,7 @@ type disk struct {
 	above []above
 	able  func() unpack.Abilities // of the file system; called when a file is of another kind than it should be
 	folds func() bool             // see isFolding; called when a path exists that no run wrote
-	// listed are the names in folders before the run.
+	// listed are the names in folders: see list.
 	listed map[string][]string
 	// removed are the files that a dry run would have removed, as they are spelled.
 	removed paths
@@ -156,7 +156,10 @@ func (d *disk) set(at string, p way) {
 }
 
 // forget must be called after a removal.
-func (d *disk) forget() { d.above = d.above[:0] }
+func (d *disk) forget() {
+	d.above = d.above[:0]
+	clear(d.listed)
+}
 
 // has reports whether a file matches its record: by size and time, and if those are inconclusive,
 // by content. written is when the record became part of a state.

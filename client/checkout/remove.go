@@ -178,6 +178,11 @@ func (m *remover) add(w record) error {
 	}
 	r, unfollowed := m.run, w
 	unfollowed.flag = gone
+	if w.flag == kept { // the commit had two names that are one here
+		if respelled, err := m.disk.isRespelled(w.path); respelled || err != nil {
+			return errors.Join(err, r.note(unfollowed))
+		}
+	}
 	isFolder := there.info != nil && there.info.IsDir()
 	if w.kind == directory || isFolder || there.info == nil || w.kind == nothing {
 		if w.kind == directory && isFolder {

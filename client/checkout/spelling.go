@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
@@ -20,7 +22,7 @@ var errRespelled = errors.New("names of the commit differ in case from those in 
 // isRespelled reports whether a member that no run has written leads to something that is there under another name.
 func (r *run) isRespelled(m unpack.Member) (bool, error) {
 	switch {
-	case r.some != nil || r.respelled && r.isWhole() || !r.disk.folds():
+	case r.some != nil || r.respelled && r.isWhole():
 		return false, nil
 	case r.misnamed != "" && below(m.Path, r.misnamed):
 		return true, nil
@@ -66,6 +68,9 @@ func isFolding(dir string) bool {
 
 // isRespelled reports whether the file system takes the last name of a path for another one, which is there.
 func (d *disk) isRespelled(at string) (bool, error) {
+	if !d.folds() {
+		return false, nil
+	}
 	dir, name := path.Split(at)
 	dir, removed, err := d.actual(strings.TrimSuffix(dir, "/"))
 	if removed || err != nil {
@@ -75,13 +80,29 @@ func (d *disk) isRespelled(at string) (bool, error) {
 	return respelling(name, listed) != name, err
 }
 
+// lookExactly examines a path, and finds nothing where the file system takes it for another one.
+func (d *disk) lookExactly(at string) (found, error) {
+	there, err := d.look(at)
+	if err != nil || there.info == nil || !d.folds() {
+		return there, err
+	}
+	spelled, err := d.spelled(at)
+	if spelled != at {
+		return found{}, err
+	}
+	return there, err
+}
+
 // respelling returns the name of a list that a file system takes for a name: that itself, or the first one that
-// differs from it in case.
+// differs from it in case, or in how its letters are composed, which macOS ignores as well.
 func respelling(name string, listed []string) string {
 	if _, exact := slices.BinarySearch(listed, name); exact {
 		return name
 	}
-	if i := slices.IndexFunc(listed, func(other string) bool { return strings.EqualFold(name, other) }); i >= 0 {
+	composed := norm.NFC.String(name)
+	if i := slices.IndexFunc(listed, func(other string) bool {
+		return strings.EqualFold(composed, norm.NFC.String(other))
+	}); i >= 0 {
 		return listed[i]
 	}
 	return name
@@ -111,7 +132,7 @@ func (d *disk) previewRemoval(at string) error {
 	}
 	spelled, err := d.spelled(at)
 	d.removed.add(spelled)
-	d.forget()
+	d.above = d.above[:0]
 	return err
 }
 
@@ -127,8 +148,8 @@ func (d *disk) actual(at string) (spelled string, removed bool, err error) {
 // mostListed is more than the depth of most folders: the members of an archive come in order.
 const mostListed = 32
 
-// list returns the names in a folder at the first call, as they are spelled there, in order; none if there is no
-// folder.
+// list returns the names in a folder as they are spelled there, in order, without those that came since forget; none
+// if there is no folder.
 func (d *disk) list(folder string) ([]string, error) {
 	if names, ok := d.listed[folder]; ok {
 		return names, nil

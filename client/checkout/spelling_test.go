@@ -93,12 +93,15 @@ func TestNamesChangeTheirCase(t *testing.T) {
 	}
 }
 
-// previewSlowly compares a dry run with a run. The FUSE that mounts exFAT has the kernel remember for a second that a
-// name leads to a file, also when that was removed by its other name.
+// forgetting is how long the kernel remembers of exFAT in FUSE that a name leads to a file, also when that was removed
+// by its other name.
+const forgetting = 1100 * time.Millisecond
+
+// previewSlowly compares a dry run with a run.
 func (p *place) previewSlowly(step string, set func(*Options)) {
 	p.t.Helper()
 	dry, _ := p.told(func(o *Options) { set(o); o.DryRun = true })
-	time.Sleep(1100 * time.Millisecond)
+	time.Sleep(forgetting)
 	if run, _ := p.told(set); !slices.Equal(dry, run) {
 		p.t.Errorf("%s:\nthe dry run tells %q\nthe run tells     %q", step, dry, run)
 	}
@@ -136,6 +139,36 @@ func TestEditsStayWhereNamesChangeTheirCase(t *testing.T) {
 		}
 		if p.sync(func(o *Options) { set(o); o.Force = true }); !has(p.at("Readme"), "2") {
 			t.Errorf("%s: it was not overwritten", name)
+		}
+	}
+}
+
+// TestOfTwoNamesThatAreOneHere the second is reported and left out, whatever becomes of either.
+func TestOfTwoNamesThatAreOneHere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.dir = filepath.Join(foldingFolder(t), "in")
+	for i, step := range []struct {
+		files []gittest.File
+		kept  int
+		has   []gittest.File
+	}{
+		{files: []gittest.File{gittest.Regular("README", "1")}},
+		{[]gittest.File{gittest.Regular("README", "1"), gittest.Regular("readme", "1")}, 1, []gittest.File{gittest.Regular("README", "1")}},
+		{files: []gittest.File{gittest.Regular("README", "1"), gittest.Regular("b", "1")}},
+		{[]gittest.File{gittest.Regular("README", "1"), gittest.Regular("readme", "2")}, 1, []gittest.File{gittest.Regular("README", "1")}},
+		{files: []gittest.File{gittest.Regular("readme", "2")}},
+	} {
+		p.commit(step.files...)
+		time.Sleep(forgetting)
+		if result := p.sync(nil); result.KeptCount != step.kept {
+			t.Errorf("step %d: %+v", i, result)
+		}
+		if step.has == nil {
+			step.has = step.files
+		}
+		if has, want := fmt.Sprint(p.files()), fmt.Sprint(p.worktree(step.has)); has != want {
+			t.Errorf("step %d: there are %s, and not %s", i, has, want)
 		}
 	}
 }

@@ -379,7 +379,7 @@ func (f *folder) takeUp(journal *os.File, written int64) error {
 // decide returns which of two records matches the disk. change is from a journal that was last
 // written at a time.
 func (d *disk) decide(old, change *record, written int64) (*record, error) {
-	there, err := d.look(change.name())
+	there, err := d.lookExactly(change.name())
 	if err != nil {
 		return nil, err
 	}
