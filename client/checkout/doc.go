@@ -6,7 +6,8 @@
 //
 // The first run takes a whole archive, which is unpacked while it arrives. Later runs take the
 // difference from the commit of the previous run, with patches of the files where bytes are costly,
-// and cost one request if nothing has changed. [Follow] runs at every push.
+// and cost one request if nothing has changed. [Follow] runs at every push, and again until programs let go what a run
+// had to leave to them.
 //
 // # Promises
 //
@@ -24,6 +25,8 @@
 //     got, and ends in step whatever happened to the branch meanwhile.
 //   - Nothing outside of the folder is written, see package unpack. A symbolic link that leads
 //     outside is skipped, and named at the end.
+//   - Names that change their case in a commit change it in the folder as well, where the file system takes both names for
+//     one. Of two such names in one commit the second is kept out, or the commit is refused.
 //   - Memory does not grow with the repository, nor with the server's output. A clone takes some 300 bytes for
 //     each file.
 //
