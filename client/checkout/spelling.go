@@ -27,16 +27,18 @@ func (r *run) isRespelled(m unpack.Member) (bool, error) {
 	case r.misnamed != "" && below(m.Path, r.misnamed):
 		return true, nil
 	}
+	if is, err := r.disk.isRespelled(m.Path); !is || err != nil {
+		return false, err
+	}
 	recorded := m.Path
 	if m.Kind == unpack.Folder {
 		recorded += "/"
 	}
-	if old, err := r.old.seek(recorded); err != nil || old != nil {
+	if old, err := r.old.seek(recorded); old != nil || err != nil {
 		return false, err
 	}
-	is, err := r.disk.isRespelled(m.Path)
-	if !is || err != nil || r.isWhole() {
-		return is, err
+	if r.isWhole() {
+		return true, nil
 	}
 	there, err := r.disk.look(m.Path)
 	return there.info != nil && !there.info.IsDir(), err
