@@ -25,7 +25,7 @@
 //     got, and ends in step whatever happened to the branch meanwhile.
 //   - Nothing outside of the folder is written, see package unpack. A symbolic link that leads
 //     outside is skipped, and named at the end.
-//   - Names that change their case in a commit change it in the folder as well, where the file system takes both names for
+//   - Names that change their case in a commit change it in the folder as well where the file system takes both for
 //     one. Of two such names in one commit the second is kept out, or the commit is refused.
 //   - Memory does not grow with the repository, nor with the server's output. A clone takes some 300 bytes for
 //     each file.
