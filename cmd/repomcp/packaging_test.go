@@ -194,7 +194,7 @@ func registryName(t *testing.T) string {
 func TestRegistryDocument(t *testing.T) {
 	gittest.Long(t)
 	folder := t.TempDir()
-	for _, bundle := range []string{"darwin_arm64", "darwin_amd64", "linux_arm64", "linux_amd64"} {
+	for _, bundle := range []string{"darwin_arm64", "darwin_amd64", "linux_arm64", "linux_amd64", "windows_arm64", "windows_amd64"} {
 		if err := os.WriteFile(filepath.Join(folder, "repomcp_"+bundle+".mcpb"), []byte(bundle), 0o600); err != nil {
 			t.Fatal(err)
 		}

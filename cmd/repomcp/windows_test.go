@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -123,6 +125,39 @@ func TestWindowsKeepsFoldersInStep(t *testing.T) {
 		if err := os.RemoveAll(got); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestWindowsServesOverStdio, as a bundle of a desktop does, what git has committed meanwhile as well.
+func TestWindowsServesOverStdio(t *testing.T) {
+	root := t.TempDir()
+	w := newWindows(t, root)
+	repo := gittest.At(t, filepath.Join(root, "group", "app.git"))
+	repo.Commit("main", gittest.Regular("dir/a.go", "package a\n\n// Answer is the answer.\nfunc Answer() int { return 42 }\n"))
+	command := exec.CommandContext(t.Context(), w.launcher, w.binary, "stdio", "--root", root)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(within(t), &mcp.CommandTransport{Command: command}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(tool, want string, arguments map[string]any) {
+		t.Helper()
+		called, err := session.CallTool(within(t), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		if err != nil || called.IsError || len(called.Content) == 0 {
+			t.Fatalf("%s: %v, %+v", tool, err, called)
+		}
+		if text, _ := called.Content[0].(*mcp.TextContent); text == nil || !strings.Contains(text.Text, want) {
+			t.Errorf("%s: %+v", tool, text)
+		}
+	}
+	says("get_file_contents", "return 42", map[string]any{"repo": "group/app", "path": "dir/a.go"})
+	says("search_code", "dir/a.go", map[string]any{"query": "repo:group/app answer"})
+	repo.Commit("main", gittest.Regular("dir/a.go", "package a\n"), gittest.Regular("NEW", "news"))
+	says("get_file_contents", "news", map[string]any{"repo": "group/app", "path": "NEW"})
+	says("list_commits", repo.Git("rev-parse", "--short", "main"), map[string]any{"repo": "group/app"})
+	says("search_code", "NEW", map[string]any{"query": "repo:group/app news"})
+	if err := session.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

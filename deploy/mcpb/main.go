@@ -1,5 +1,5 @@
 // Command mcpb packs the program into an MCP bundle (.mcpb), which desktop clients
-// install by a double click: a zip file of manifest.json and server/repomcp.
+// install by a double click: a zip file of manifest.json and server/repomcp, on Windows server/repomcp.exe.
 //
 //	go run ./deploy/mcpb -binary repomcp -platform linux -version 1.2.3 -o repomcp.mcpb
 //
@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 )
@@ -30,7 +29,7 @@ var template []byte
 func main() {
 	var b bundle
 	flag.StringVar(&b.binary, "binary", "repomcp", "the program, built for the platform")
-	flag.StringVar(&b.platform, "platform", "", "what the program was built for, as GOOS has it: darwin or linux")
+	flag.StringVar(&b.platform, "platform", "", "what the program was built for, as GOOS has it: darwin, linux or windows")
 	flag.StringVar(&b.version, "version", "", "version of the bundle, with or without v")
 	output := flag.String("o", "repomcp.mcpb", "file to write")
 	flag.Parse()
@@ -42,6 +41,13 @@ func main() {
 
 // bundle is what goes into a file.
 type bundle struct{ binary, platform, version string }
+
+// platforms have, by GOOS, their names in a manifest and those of the program in a bundle.
+var platforms = map[string]struct{ name, program string }{
+	"darwin":  {"darwin", "server/repomcp"},
+	"linux":   {"linux", "server/repomcp"},
+	"windows": {"win32", "server/repomcp.exe"},
+}
 
 func (b bundle) writeFile(name string) (err error) {
 	file, err := os.Create(name)
@@ -70,7 +76,7 @@ func (b bundle) write(w io.Writer) error {
 	if err := add(archive, "manifest.json", 0o644, bytes.NewReader(manifest)); err != nil {
 		return err
 	}
-	if err := add(archive, "server/repomcp", 0o755, program); err != nil {
+	if err := add(archive, platforms[b.platform].program, 0o755, program); err != nil {
 		return err
 	}
 	return archive.Close()
@@ -92,16 +98,16 @@ func add(archive *zip.Writer, name string, mode os.FileMode, content io.Reader) 
 
 // manifest is the template for one platform.
 func (b bundle) manifest() ([]byte, error) {
+	platform, ok := platforms[b.platform]
+	if !ok {
+		return nil, fmt.Errorf("-platform %q is none of darwin, linux and windows", b.platform)
+	}
 	var m map[string]any
-	if err := json.Unmarshal(template, &m); err != nil {
+	text := bytes.ReplaceAll(template, []byte(platforms["linux"].program), []byte(platform.program))
+	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, err
 	}
-	compatibility, _ := m["compatibility"].(map[string]any)
-	platforms, _ := compatibility["platforms"].([]any)
-	if !slices.Contains(platforms, any(b.platform)) {
-		return nil, fmt.Errorf("-platform %q is none of %v", b.platform, platforms)
-	}
-	compatibility["platforms"] = []string{b.platform}
+	m["compatibility"] = map[string]any{"platforms": []string{platform.name}}
 	version := strings.TrimPrefix(b.version, "v")
 	if version == "" {
 		return nil, errors.New("-version is missing, such as 1.2.3")

@@ -11,13 +11,19 @@ import (
 )
 
 func TestBundleHasTheProgramForOnePlatform(t *testing.T) {
+	for system, p := range platforms {
+		t.Run(system, func(t *testing.T) { testBundle(t, system, p.name, p.program) })
+	}
+}
+
+func testBundle(t *testing.T, system, platform, entry string) {
 	program := bytes.Repeat([]byte("\x7fELF program\n"), 1000)
 	file := filepath.Join(t.TempDir(), "repomcp")
 	if err := os.WriteFile(file, program, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var packed, again bytes.Buffer
-	b := bundle{binary: file, platform: "darwin", version: "v1.2.3"}
+	b := bundle{binary: file, platform: system, version: "v1.2.3"}
 	if err := b.write(&packed); err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +49,14 @@ func TestBundleHasTheProgramForOnePlatform(t *testing.T) {
 		}
 		return content
 	}
-	if !bytes.Equal(read("server/repomcp", 0o755), program) {
+	if !bytes.Equal(read(entry, 0o755), program) {
 		t.Error("the program differs")
 	}
 	var manifest struct {
 		Version string
 		Server  struct {
-			EntryPoint string `json:"entry_point"`
+			EntryPoint string                   `json:"entry_point"`
+			MCPConfig  struct{ Command string } `json:"mcp_config"`
 		}
 		Compatibility struct{ Platforms []string }
 	}
@@ -57,7 +64,8 @@ func TestBundleHasTheProgramForOnePlatform(t *testing.T) {
 		t.Fatal(err)
 	}
 	if manifest.Version != "1.2.3" || len(manifest.Compatibility.Platforms) != 1 ||
-		manifest.Compatibility.Platforms[0] != "darwin" || manifest.Server.EntryPoint != "server/repomcp" {
+		manifest.Compatibility.Platforms[0] != platform || manifest.Server.EntryPoint != entry ||
+		manifest.Server.MCPConfig.Command != "${__dirname}/"+entry {
 		t.Errorf("%+v", manifest)
 	}
 }
