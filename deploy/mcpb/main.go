@@ -29,7 +29,7 @@ var template []byte
 func main() {
 	var b bundle
 	flag.StringVar(&b.binary, "binary", "repomcp", "the program, built for the platform")
-	flag.StringVar(&b.platform, "platform", "", "what the program was built for, as GOOS has it: darwin, linux or windows")
+	flag.StringVar(&b.platform, "platform", "", "GOOS of the program: darwin, linux or windows")
 	flag.StringVar(&b.version, "version", "", "version of the bundle, with or without v")
 	output := flag.String("o", "repomcp.mcpb", "file to write")
 	flag.Parse()
