@@ -4,52 +4,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// foldingFolder is a folder of exFAT, which keeps the case of names and takes those that differ in it for one, as the
-// file systems of Windows and macOS do.
-func foldingFolder(t *testing.T) string {
-	t.Helper()
-	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
-	if err := os.WriteFile(image, make([]byte, 32<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := func(command ...string) string {
-		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
-		if err != nil {
-			t.Skipf("there is no exFAT here: %s: %v: %s", command[0], err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	run("mkfs.exfat", image)
-	device := run("losetup", "--find", "--show", image)
-	t.Cleanup(func() {
-		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
-	})
-	run("mount.exfat-fuse", "-o", "dmask=022,fmask=0133", device, dir)
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, out)
-		}
-	})
-	return dir
-}
-
 // TestNamesChangeTheirCase in commits, on a file system that takes both names for one: no file is lost, and none is
 // taken for the user's, whether an update is a difference, a whole archive or that of a clone.
 func TestNamesChangeTheirCase(t *testing.T) {
 	t.Parallel()
-	disk := foldingFolder(t)
+	disk := gittest.FoldingFolder(t)
 	p := newPlace(t)
 	file := gittest.Regular
 	steps := [][]gittest.File{
@@ -119,7 +86,7 @@ func (p *place) worktree(files []gittest.File) map[string]string {
 // TestEditsStayWhereNamesChangeTheirCase.
 func TestEditsStayWhereNamesChangeTheirCase(t *testing.T) {
 	t.Parallel()
-	disk := foldingFolder(t)
+	disk := gittest.FoldingFolder(t)
 	for name, set := range map[string]func(*Options){
 		"difference": func(*Options) {}, "whole": func(o *Options) { o.Submodules = true }, "clone": checkouts,
 	} {
@@ -147,7 +114,7 @@ func TestEditsStayWhereNamesChangeTheirCase(t *testing.T) {
 func TestOfTwoNamesThatAreOneHere(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.dir = filepath.Join(foldingFolder(t), "in")
+	p.dir = filepath.Join(gittest.FoldingFolder(t), "in")
 	for i, step := range []struct {
 		files []gittest.File
 		kept  int

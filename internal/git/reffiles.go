@@ -23,6 +23,8 @@ type refFiles struct {
 	root    *os.Root
 	dir     string
 	lookUps *lookUps
+	folds   func() bool            // see isFolding
+	hides   func(name string) bool // that of the refSet
 }
 
 func (f refFiles) holder(name string) string { return name }
@@ -107,7 +109,11 @@ func (f refFiles) looseBelow(prefixes ...string) (map[string]rawRef, error) {
 		if last != "" && strings.HasPrefix(folder, last) {
 			continue
 		}
-		if err := f.walkLoose(f.root, path.Join(f.dir, folder), folder, refs); err != nil {
+		alias, err := f.isAlias(strings.TrimSuffix(folder, "/"))
+		if err == nil && !alias {
+			err = f.walkLoose(f.root, path.Join(f.dir, folder), folder, refs)
+		}
+		if err != nil {
 			return refs, err
 		}
 		last = folder
@@ -191,7 +197,49 @@ var errBadRef = errors.New("is neither an object id nor a symbolic ref")
 
 // loose reads one loose ref.
 func (f refFiles) loose(name string) (rawRef, bool, error) {
-	return readLoose(f.root, path.Join(f.dir, name))
+	ref, ok, err := readLoose(f.root, path.Join(f.dir, name))
+	if !ok || err != nil || !f.folds() {
+		return ref, ok, err
+	}
+	spelled, err := f.spelled(name)
+	if err != nil || spelled == "" || f.hides(spelled) { // the file is that of another ref
+		return rawRef{}, false, err
+	}
+	return ref, true, nil
+}
+
+// isAlias reports whether a folder of refs exists by another name only.
+func (f refFiles) isAlias(name string) (bool, error) {
+	if !f.folds() {
+		return false, nil
+	}
+	spelled, err := f.spelled(name)
+	return spelled != "" && spelled != name, err
+}
+
+// isFolding reports whether the file system of a repository takes names that differ in case for one, as those of macOS
+// and Windows do.
+func isFolding(root *os.Root, dir string) bool {
+	_, err := root.Lstat(path.Join(dir, "head"))
+	return err == nil
+}
+
+// spelled returns a name of a loose ref as the folders have it, or "" if they do not.
+func (f refFiles) spelled(name string) (string, error) {
+	at := ""
+	for part := range strings.SplitSeq(name, "/") {
+		found := ""
+		err := files.Names(f.root, path.Join(f.dir, at), func(other string) {
+			if other == part || found != part && strings.EqualFold(other, part) {
+				found = other
+			}
+		})
+		if err != nil || found == "" {
+			return "", domainError(err)
+		}
+		at = path.Join(at, found)
+	}
+	return at, nil
 }
 
 // readLoose reads the file of a loose ref: "ref: NAME" or an object id. Like git it ignores everything after the id and

@@ -58,6 +58,7 @@ type Repository struct {
 	store   *Store
 	dir     string // below the root of the store
 	options Options
+	folds   func() bool // see isFolding
 }
 
 // IsGitDir reports whether a folder has the files by which git recognises a repository: HEAD,
@@ -110,21 +111,20 @@ func (r *Repository) refs() (refSet, error) {
 
 func (r *Repository) refsOf(database *objects.Database) refSet {
 	f := refSet{hides: func(string) bool { return false }}
+	if r.options.Hidden != nil {
+		rule := r.options.Hidden(func(keys ...string) []string {
+			values := database.Configured(keys...)
+			f.rules = append(f.rules, values...)
+			return values
+		})
+		if rule != nil {
+			f.hides = rule
+		}
+	}
 	if database.HasRefTables() {
 		f.refStore = refTables{r.store.root, r.dir}
 	} else {
-		f.refStore = refFiles{r.store.root, r.dir, r.store.lookUps}
-	}
-	if r.options.Hidden == nil {
-		return f
-	}
-	rule := r.options.Hidden(func(keys ...string) []string {
-		values := database.Configured(keys...)
-		f.rules = append(f.rules, values...)
-		return values
-	})
-	if rule != nil {
-		f.hides = rule
+		f.refStore = refFiles{r.store.root, r.dir, r.store.lookUps, r.folds, f.hides}
 	}
 	return f
 }

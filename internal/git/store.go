@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/lru"
@@ -82,5 +83,6 @@ func (s *Store) Repository(dir string, options Options) *Repository {
 	if options.Observer == nil {
 		options.Observer = unobserved{}
 	}
-	return &Repository{store: s, dir: dir, options: options}
+	folds := sync.OnceValue(func() bool { return isFolding(s.root, dir) })
+	return &Repository{store: s, dir: dir, options: options, folds: folds}
 }

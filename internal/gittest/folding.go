@@ -1,0 +1,41 @@
+package gittest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FoldingFolder is a folder of exFAT, which keeps the case of names and takes those that differ in it for one, as the
+// file systems of Windows and macOS do. The kernel remembers for a second that a name leads to a file, also when that
+// was removed by its other name. The test is skipped where it cannot be mounted.
+func FoldingFolder(t testing.TB) string {
+	t.Helper()
+	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
+	if err := os.WriteFile(image, make([]byte, 32<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(command ...string) string {
+		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+		if err != nil {
+			t.Skipf("there is no exFAT here: %s: %v: %s", command[0], err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("mkfs.exfat", image)
+	device := run("losetup", "--find", "--show", image)
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	run("mount.exfat-fuse", "-o", "dmask=022,fmask=0133", device, dir)
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	return dir
+}
