@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// Where names that differ in case are one, a hidden ref stays hidden by each of them. Other refs are found by each, as in
+// Where names that differ in case are one, a hidden ref stays hidden by each. Other refs are found by each, as in
 // git: HEAD often has another case than the file of its branch.
 func TestHiddenRefsHaveOneName(t *testing.T) {
 	gittest.Long(t)
