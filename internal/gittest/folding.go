@@ -1,6 +1,7 @@
 package gittest
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,11 +11,11 @@ import (
 
 // FoldingFolder is a folder of exFAT, which keeps the case of names and takes those that differ in it for one, as the
 // file systems of Windows and macOS do. The kernel remembers for a second that a name leads to a file, also when that
-// was removed by its other name. The test is skipped where it cannot be mounted.
+// was removed by its other name. The test is skipped where exFAT cannot be mounted.
 func FoldingFolder(t testing.TB) string {
 	t.Helper()
 	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
-	if err := os.WriteFile(image, make([]byte, 32<<20), 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, 32<<20)); err != nil { // a sparse file
 		t.Fatal(err)
 	}
 	run := func(command ...string) string {
