@@ -34,11 +34,12 @@ var arrows = map[string][]string{
 
 	"client": {"client/internal/retry", "internal/mcp/binary"},
 	"client/checkout": {
-		"client", "client/internal/dotgit", "client/internal/retry", "client/unpack", "internal/base/swap", "internal/git",
+		"client", "client/internal/dotgit", "client/internal/retry", "client/unpack", "internal/base/filenames",
+		"internal/base/swap", "internal/git",
 	},
 	"client/internal/dotgit": {
 		"client/unpack", "internal/archive/attributes", "internal/archive/checkout", "internal/archive/convert",
-		"internal/base/swap", "internal/git", "internal/git/gitconfig", "internal/git/objects/object",
+		"internal/base/filenames", "internal/base/swap", "internal/git", "internal/git/gitconfig", "internal/git/objects/object",
 	},
 	"client/internal/retry": {},
 	"client/unpack":         {"internal/base/filenames", "internal/base/swap"},
@@ -198,8 +199,8 @@ var arrows = map[string][]string{
 	"internal/repos/stamp":      {"internal/git/objects/files"},
 
 	"internal/git": {
-		"internal/base/lru", "internal/base/panics", "internal/git/charset", "internal/git/commitgraph",
-		"internal/git/gitconfig", "internal/git/message", "internal/git/objects", "internal/git/objects/files",
+		"internal/base/filenames", "internal/base/lru", "internal/base/panics", "internal/git/charset",
+		"internal/git/commitgraph", "internal/git/gitconfig", "internal/git/message", "internal/git/objects", "internal/git/objects/files",
 		"internal/git/reftable",
 	},
 	"internal/git/binarypatch": {},

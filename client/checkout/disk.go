@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/base/filenames"
 	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
@@ -22,7 +23,7 @@ type disk struct {
 	dir   string
 	above []above
 	able  func() unpack.Abilities // of the file system; called when a file is of another kind than it should be
-	folds func() bool             // see isFolding; called when a path exists that no run wrote
+	folds func() bool             // see filenames.IsFolding
 	// listed are the names in folders: see list.
 	listed map[string][]string
 	// removed are the files that a dry run would have removed, as they are spelled.
@@ -47,7 +48,9 @@ const (
 
 func newDisk(dir string) *disk {
 	d := &disk{dir: dir, listed: make(map[string][]string), removed: paths{}}
-	d.folds = sync.OnceValue(func() bool { return isFolding(dir) })
+	d.folds = sync.OnceValue(func() bool {
+		return filenames.IsFolding(stateFolder, func(name string) (fs.FileInfo, error) { return os.Lstat(d.at(name)) })
+	})
 	d.able = sync.OnceValue(func() unpack.Abilities {
 		able, err := unpack.AbilitiesOf(filepath.Join(dir, stateFolder))
 		if err != nil { // the difference counts

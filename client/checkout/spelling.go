@@ -5,13 +5,11 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/base/filenames"
 )
 
 // errRespelled says that a whole archive has names that differ in case only from those in the folder, on a file system
@@ -62,12 +60,6 @@ func (r *run) chooseRespelled(m unpack.Member, content io.Reader) (unpack.Choice
 	}
 }
 
-// isFolding reports whether the file system of a folder takes names that differ in case for one.
-func isFolding(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, strings.ToUpper(stateFolder)))
-	return err == nil
-}
-
 // isRespelled reports whether the file system takes the last name of a path for another one, which is there.
 func (d *disk) isRespelled(at string) (bool, error) {
 	if !d.folds() {
@@ -95,16 +87,12 @@ func (d *disk) lookExactly(at string) (found, error) {
 	return there, err
 }
 
-// respelling returns the name of a list that a file system takes for a name: that itself, or the first one that
-// differs from it in case, or in how its letters are composed, which macOS ignores as well.
+// respelling returns the name of a list that a file system takes for a name, which may be that itself.
 func respelling(name string, listed []string) string {
 	if _, exact := slices.BinarySearch(listed, name); exact {
 		return name
 	}
-	composed := norm.NFC.String(name)
-	if i := slices.IndexFunc(listed, func(other string) bool {
-		return strings.EqualFold(composed, norm.NFC.String(other))
-	}); i >= 0 {
+	if i := slices.IndexFunc(listed, func(other string) bool { return filenames.AreFolded(name, other) }); i >= 0 {
 		return listed[i]
 	}
 	return name

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"unicode"
 
+	"github.com/repomcp/repomcp/internal/base/filenames"
 	"github.com/repomcp/repomcp/internal/git/objects"
 	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
@@ -23,7 +24,7 @@ type refFiles struct {
 	root    *os.Root
 	dir     string
 	lookUps *lookUps
-	folds   func() bool            // see isFolding
+	folds   func() bool            // that of the Repository
 	hides   func(name string) bool // that of the refSet
 }
 
@@ -217,20 +218,13 @@ func (f refFiles) isAlias(name string) (bool, error) {
 	return spelled != "" && spelled != name, err
 }
 
-// isFolding reports whether the file system of a repository takes names that differ in case for one, as those of macOS
-// and Windows do.
-func isFolding(root *os.Root, dir string) bool {
-	_, err := root.Lstat(path.Join(dir, "head"))
-	return err == nil
-}
-
 // spelled returns a name of a loose ref as the folders have it, or "" if they do not.
 func (f refFiles) spelled(name string) (string, error) {
 	at := ""
 	for part := range strings.SplitSeq(name, "/") {
 		found := ""
 		err := files.Names(f.root, path.Join(f.dir, at), func(other string) {
-			if other == part || found != part && strings.EqualFold(other, part) {
+			if other == part || found != part && filenames.AreFolded(other, part) {
 				found = other
 			}
 		})

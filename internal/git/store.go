@@ -3,11 +3,14 @@ package git
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/filenames"
 	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/git/objects"
 	"github.com/repomcp/repomcp/internal/git/objects/files"
@@ -83,6 +86,10 @@ func (s *Store) Repository(dir string, options Options) *Repository {
 	if options.Observer == nil {
 		options.Observer = unobserved{}
 	}
-	folds := sync.OnceValue(func() bool { return isFolding(s.root, dir) })
+	folds := sync.OnceValue(func() bool {
+		return filenames.IsFolding("HEAD", func(name string) (fs.FileInfo, error) {
+			return s.root.Lstat(path.Join(dir, name))
+		})
+	})
 	return &Repository{store: s, dir: dir, options: options, folds: folds}
 }

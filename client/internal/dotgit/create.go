@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/archive/checkout"
+	"github.com/repomcp/repomcp/internal/base/filenames"
 	"github.com/repomcp/repomcp/internal/git"
 )
 
@@ -60,7 +62,7 @@ func (in *Incoming) check(
 	}); err != nil || len(v.unwanted) == 0 {
 		return v, err
 	}
-	smaller, err := in.pack.copyWithout(filepath.Join(in.folder, incomingName), v.unwanted)
+	smaller, err := in.pack.copyWithout(name+".pack", filepath.Join(in.folder, incomingName), v.unwanted)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +116,9 @@ func (in *Incoming) writeFiles() error {
 			return err
 		}
 	}
-	_, err = os.Lstat(filepath.Join(in.folder, "head"))
-	folds := err == nil
+	folds := filenames.IsFolding("HEAD", func(name string) (fs.FileInfo, error) {
+		return os.Lstat(filepath.Join(in.folder, name))
+	})
 	able, err := unpack.AbilitiesOf(in.folder)
 	if err != nil {
 		return err

@@ -38,7 +38,6 @@ type pack struct {
 
 	mu      sync.Mutex
 	file    *os.File // open until the pack is published
-	name    string   // its path
 	out     *bufio.Writer
 	size    int64 // of the pack so far
 	entries []packEntry
@@ -57,7 +56,7 @@ func createPack(name string) (*pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pack{file: file, name: name, out: bufio.NewWriterSize(file, packBuffer), places: make(map[git.ID]int)}
+	p := &pack{file: file, out: bufio.NewWriterSize(file, packBuffer), places: make(map[git.ID]int)}
 	p.deflaters.New = func() any { return newDeflater() }
 	_, err = p.Write(append(packHeader, 0, 0, 0, 0))
 	if err != nil {
@@ -119,9 +118,9 @@ func (p *pack) seal() (sum git.ID, err error) {
 	return sum, err
 }
 
-// copyWithout copies a published pack into a new one that lacks some objects.
-func (p *pack) copyWithout(name string, unwanted map[git.ID]bool) (other *pack, err error) {
-	file, err := os.Open(p.name)
+// copyWithout copies the pack, which was published as a file, into a new one that lacks some objects.
+func (p *pack) copyWithout(published, name string, unwanted map[git.ID]bool) (other *pack, err error) {
+	file, err := os.Open(published)
 	if err != nil {
 		return nil, err
 	}

@@ -31,10 +31,9 @@ func (p *pack) publish(folder string, lasting bool) (string, error) {
 		return "", err
 	}
 	name := filepath.Join(folder, "pack-"+sum.String())
-	if err := os.Rename(p.name, name+".pack"); err != nil {
+	if err := os.Rename(p.file.Name(), name+".pack"); err != nil {
 		return "", err
 	}
-	p.name = name + ".pack"
 	for _, part := range []struct {
 		extension string
 		write     func(io.Writer, git.ID) error
