@@ -177,7 +177,6 @@ func (s *service) run(c *cobra.Command, level *slog.LevelVar, hangups <-chan os.
 	}
 	defer runUntil(ctx, background...)()
 	notifySystemd(s.logger, daemon.SdNotifyReady)
-	defer context.AfterFunc(ctx, func() { notifySystemd(s.logger, daemon.SdNotifyStopping) })()
 	return serveUntil(ctx, s.server, s.sockets.clients, s.flags.drainTimeout, s.logger)
 }
 
@@ -193,6 +192,7 @@ func serveUntil(
 	case <-ctx.Done():
 	}
 	logger.Info("stopping: downloads may finish; another signal ends them", "within_seconds", drain.Seconds())
+	notifySystemd(logger, daemon.SdNotifyStopping) // before the shutdown, since an idle server ends at once
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	return errors.Join(server.Shutdown(deadline), <-failed)
