@@ -244,32 +244,40 @@ func TestAlteredCacheGivesNoWrongByte(t *testing.T) {
 	dir := t.TempDir()
 	root, repo := newRepo(t)
 	repo.Commit("main", gittest.Regular("a", gittest.Noise(300_000)))
-	c := newCache(t, dir, nil)
-	s := newService(t, root, Options{Cache: c})
-	found := mustFind(t, s, "repo://repo/archive/main.tar")
-	want := contentOf(t, found)
+	want := repo.Archive("--format=tar", "main")
+	// The cache is closed after each case, which waits until the archive is kept.
+	one := func(t *testing.T, damaged int64) {
+		c := newCache(t, dir, nil)
+		s := newService(t, root, Options{Cache: c})
+		if got := contentOf(t, mustFind(t, s, "repo://repo/archive/main.tar")); !bytes.Equal(got, want) {
+			t.Errorf("%d bytes that are others", len(got))
+		}
+		if stats := c.Stats(); stats.Damaged != damaged || stats.Builds != 1 {
+			t.Errorf("%+v", stats)
+		}
+	}
+	t.Run("built", func(t *testing.T) { one(t, 0) })
 	cases := 0
 	for at := 1; at < len(want); at += 40_000 {
-		settle(t, c, 1)
-		files, err := filepath.Glob(filepath.Join(dir, "*"))
-		if err != nil || len(files) != 1 {
-			t.Fatal(files, err)
-		}
-		raw, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw[at] ^= 1
-		if err := os.WriteFile(files[0], raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := contentOf(t, found); !bytes.Equal(got, want) {
-			t.Errorf("byte %d: %d bytes that are others", at, len(got))
-		}
+		t.Run(fmt.Sprint("byte ", at), func(t *testing.T) {
+			files, err := filepath.Glob(filepath.Join(dir, "*"))
+			if err != nil || len(files) != 1 {
+				t.Fatal(files, err)
+			}
+			raw, err := os.ReadFile(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw[at] ^= 1
+			if err := os.WriteFile(files[0], raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			one(t, 1)
+		})
 		cases++
 	}
-	if stats := c.Stats(); cases < 5 || stats.Damaged != int64(cases) || stats.Builds != int64(cases+1) {
-		t.Errorf("%d cases, %+v", cases, stats)
+	if cases < 5 {
+		t.Errorf("%d cases", cases)
 	}
 }
 
