@@ -93,10 +93,10 @@ func (d *disk) look(at string) (found, error) {
 	return found{info: info, at: now}, err
 }
 
-// isAbsent reports whether a path does not exist. Some systems return its errors also for names
-// that they do not allow.
+// isAbsent reports whether a path does not exist, for example because the file system does not allow its name.
 func isAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EILSEQ) ||
+		errors.Is(err, syscall.EINVAL)
 }
 
 func notAbsent(err error) error {

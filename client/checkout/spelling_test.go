@@ -1,14 +1,17 @@
 package checkout
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -136,6 +139,43 @@ func TestOfTwoNamesThatAreOneHere(t *testing.T) {
 		}
 		if has, want := fmt.Sprint(p.files()), fmt.Sprint(p.worktree(step.has)); has != want {
 			t.Errorf("step %d: there are %s, and not %s", i, has, want)
+		}
+	}
+}
+
+// TestNamesThatTheFileSystemDoesNotAllow are refused with their paths, and harm nothing that is there.
+func TestNamesThatTheFileSystemDoesNotAllow(t *testing.T) {
+	t.Parallel()
+	disk := gittest.FoldingFolder(t)
+	for i, name := range []string{"a:b", "a\xff", "d:d/x", "d/e?/x"} {
+		for way, set := range map[string]func(*Options){
+			"difference": nil, "whole": func(o *Options) { o.Submodules = true }, "clone": checkouts,
+		} {
+			p := newPlace(t)
+			p.dir = filepath.Join(disk, fmt.Sprint(i, way))
+			first := gittest.Regular("z", "1")
+			p.commit(first)
+			p.sync(set)
+			p.commit(first, gittest.Regular(name, "1"))
+			options := p.options()
+			if set != nil {
+				set(&options)
+			}
+			_, err := Sync(t.Context(), p.connect(), options)
+			refused, ok := errors.AsType[*unpack.RefusedError](err)
+			if !ok || refused.Reason != unpack.NotAllowed || !strings.HasPrefix(name, refused.Paths[0]) {
+				t.Errorf("%q, %s: %v", name, way, err)
+			}
+			if has, want := fmt.Sprint(p.files()), fmt.Sprint(p.worktree([]gittest.File{first})); has != want {
+				t.Errorf("%q, %s: there are %s, and not %s", name, way, has, want)
+			}
+			if way == "clone" {
+				continue
+			}
+			options.Exclude = []string{name}
+			if result, err := Sync(t.Context(), p.connect(), options); err != nil || result.KeptCount != 0 {
+				t.Errorf("%q, %s, left out: %+v, %v", name, way, result, err)
+			}
 		}
 	}
 }

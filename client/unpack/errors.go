@@ -3,6 +3,7 @@ package unpack
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -47,6 +48,7 @@ const (
 	InvalidName  Reason = "its path has a name that Windows lacks" // on Windows
 	NotUnicode   Reason = "its path is not UTF-8"                  // on Windows and macOS
 
+	NotAllowed   Reason = "the file system does not allow its name"
 	Clash        Reason = "both are one name on this file system"
 	Twice        Reason = "it is given twice"
 	TwoKinds     Reason = "it is given as a folder and as something else"
@@ -70,8 +72,12 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string {
 	quoted := make([]string, 0, shownPaths)
+	quote := strconv.Quote
+	if e.Reason == Clash {
+		quote = strconv.QuoteToASCII // both may look alike
+	}
 	for _, path := range e.Paths[:min(len(e.Paths), shownPaths)] {
-		quoted = append(quoted, fmt.Sprintf("%q", path))
+		quoted = append(quoted, quote(path))
 	}
 	names := strings.Join(quoted, ", ")
 	if more := len(e.Paths) - len(quoted); more > 0 {

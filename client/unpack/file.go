@@ -76,7 +76,7 @@ func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 	}
 	out, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unpolled, perm)
 	if err != nil {
-		return atPath(file.path, err)
+		return atPath(file.path, withReason(root, file.path, err))
 	}
 	size, id, err := r.fill(out, file.size, fill)
 	err = errors.Join(err, out.Close())
@@ -138,6 +138,7 @@ func (r *run) complete(
 	name := path.Base(w.Path)
 	if yields == nil {
 		if err := putInPlace(f.root, temporary, name, w.Path); err != nil {
+			err = withReason(f.root, w.Path, err)
 			return atPath(w.Path, errors.Join(err, r.marker.discard(f.root, temporary)))
 		}
 		return r.made(w)
@@ -145,6 +146,7 @@ func (r *run) complete(
 	stay, err := (&spot{f, name, temporary, yields}).put(info)
 	switch {
 	case err != nil:
+		err = withReason(f.root, w.Path, err)
 		if left, other := f.root.Lstat(temporary); other == nil && swap.IsSame(info, left) {
 			err = errors.Join(err, r.marker.discard(f.root, temporary))
 		}

@@ -164,7 +164,7 @@ func (s *folders) open(f *folder) (*os.Root, error) {
 	made := false
 	if s.made != nil {
 		if made, err = f.make(parent); err != nil {
-			return nil, atPath(f.path, err)
+			return nil, atPath(f.path, withReason(parent, f.path, err))
 		}
 	}
 	root, info, err := pin(parent, f.name, f.path)

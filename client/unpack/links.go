@@ -84,7 +84,7 @@ func (r *run) makeLink(s *folders, l link) error {
 	}
 	temporary := r.nameAside(name)
 	if err := r.symlink(f.root, l.target, temporary); err != nil {
-		return atPath(l.path, err)
+		return atPath(l.path, withReason(f.root, l.path, err))
 	}
 	info, err := f.root.Lstat(temporary)
 	return r.complete(f, temporary, info, w, l.yields, err)

@@ -1,8 +1,13 @@
 package unpack
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/base/filenames"
@@ -92,4 +97,29 @@ var autoRunFiles = []string{
 
 func isRunBySomething(path string) bool {
 	return slices.ContainsFunc(autoRunFiles, func(end string) bool { return strings.HasSuffix("/"+path, end) })
+}
+
+// isNameError reports whether an error can be that of a name that the file system does not allow. Some of them are
+// errors of other things, too.
+func isNameError(err error) bool {
+	return slices.ContainsFunc([]error{fs.ErrNotExist, syscall.EINVAL, syscall.EILSEQ, syscall.ENAMETOOLONG},
+		func(of error) bool { return errors.Is(err, of) })
+}
+
+// withReason refuses a member whose name the file system does not allow, and returns other errors as they are. Which
+// it is cannot be told from the error: a folder that takes another name shows it.
+func withReason(root *os.Root, at string, err error) error {
+	if !isNameError(err) || !isTaken(root, temporaryPrefix+"name") || isTaken(root, path.Base(at)) {
+		return err
+	}
+	return refuse(NotAllowed, at)
+}
+
+// isTaken reports whether a file can have a name.
+func isTaken(root *os.Root, name string) bool {
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_ = errors.Join(file.Close(), root.Remove(name)) // cleaned up later
+	}
+	return err == nil || errors.Is(err, fs.ErrExist)
 }

@@ -51,8 +51,11 @@ func (s *spot) put(ours fs.FileInfo) (*Stay, error) {
 	for {
 		// Most files of a whole archive are new.
 		err := s.move(s.aside, s.name)
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
+		switch {
+		case err == nil:
+			return nil, nil //nolint:nilnil // nothing stays
+		case !errors.Is(err, fs.ErrExist): // no file was taken out, so ours lies aside
+			return nil, errors.Join(err, removeIfThere(s.folder.root, s.aside))
 		}
 		old, err := s.takeOut()
 		switch {

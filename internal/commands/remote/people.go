@@ -24,7 +24,8 @@ const (
 	reasonNoStreams = "stream_not_supported"
 )
 
-const exclusion = "sync --exclude PATH, and ?exclude=PATH in the URI of an archive, leave such paths out"
+const exclusion = "sync --exclude PATH, and ?exclude=PATH in the URI of an archive, leave such paths out; " +
+	"a checkout has all of them"
 
 // nextSteps follow the reasons for which members of a sound archive are refused.
 var nextSteps = map[unpack.Reason]string{
@@ -34,6 +35,7 @@ var nextSteps = map[unpack.Reason]string{
 	unpack.DeviceName:  exclusion,
 	unpack.InvalidName: exclusion,
 	unpack.NotUnicode:  exclusion,
+	unpack.NotAllowed:  exclusion,
 }
 
 // isAbsent reports whether the server has nothing by one URI; another URI of the name may exist.
