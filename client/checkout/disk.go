@@ -22,8 +22,8 @@ import (
 type disk struct {
 	dir   string
 	above []above
-	able  func() unpack.Abilities // of the file system; called when a file is of another kind than it should be
-	folds func() bool             // see filenames.IsFolding
+	able  func() unpack.Abilities // of the file system; called where they can matter
+	folds func() bool             // see filenames.IsFoldingLetters
 	// listed are the names in folders: see list.
 	listed map[string][]string
 	// removed are the files that a dry run would have removed, as they are spelled.
@@ -49,12 +49,14 @@ const (
 func newDisk(dir string) *disk {
 	d := &disk{dir: dir, listed: make(map[string][]string), removed: paths{}}
 	d.folds = sync.OnceValue(func() bool {
-		return filenames.IsFolding(stateFolder, func(name string) (fs.FileInfo, error) { return os.Lstat(d.at(name)) })
+		return filenames.IsFoldingLetters(stateFolder, func(name string) (fs.FileInfo, error) {
+			return os.Lstat(d.at(name))
+		})
 	})
 	d.able = sync.OnceValue(func() unpack.Abilities {
 		able, err := unpack.AbilitiesOf(filepath.Join(dir, stateFolder))
 		if err != nil { // the difference counts
-			return unpack.Abilities{Modes: true, Links: true}
+			return unpack.Abilities{Modes: true, Links: true, Forms: true}
 		}
 		return able
 	})

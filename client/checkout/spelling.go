@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -60,9 +61,15 @@ func (r *run) chooseRespelled(m unpack.Member, content io.Reader) (unpack.Choice
 	}
 }
 
+// folding says which paths the file system can take for a path.
+func (d *disk) folding(at string) filenames.Folding {
+	return filenames.Folding{Letters: d.folds(), Forms: !filenames.IsASCII(at) && !d.able().Forms}
+}
+
 // isRespelled reports whether the file system takes the last name of a path for another one, which is there.
 func (d *disk) isRespelled(at string) (bool, error) {
-	if !d.folds() {
+	folding := d.folding(at)
+	if folding == (filenames.Folding{}) {
 		return false, nil
 	}
 	dir, name := path.Split(at)
@@ -71,13 +78,13 @@ func (d *disk) isRespelled(at string) (bool, error) {
 		return false, err
 	}
 	listed, err := d.list(dir)
-	return respelling(name, listed) != name, err
+	return respelling(folding, name, listed) != name, err
 }
 
 // lookExactly examines a path, and finds nothing where the file system takes it for another one.
 func (d *disk) lookExactly(at string) (found, error) {
 	there, err := d.look(at)
-	if err != nil || there.info == nil || !d.folds() {
+	if err != nil || there.info == nil || d.folding(at) == (filenames.Folding{}) {
 		return there, err
 	}
 	spelled, err := d.spelled(at)
@@ -88,14 +95,11 @@ func (d *disk) lookExactly(at string) (found, error) {
 }
 
 // respelling returns the name of a list that a file system takes for a name, which may be that itself.
-func respelling(name string, listed []string) string {
+func respelling(folding filenames.Folding, name string, listed []string) string {
 	if _, exact := slices.BinarySearch(listed, name); exact {
 		return name
 	}
-	if i := slices.IndexFunc(listed, func(other string) bool { return filenames.AreFolded(name, other) }); i >= 0 {
-		return listed[i]
-	}
-	return name
+	return cmp.Or(folding.Spelling(name, listed), name)
 }
 
 // spelled returns an existing path with all names as they are in their folders.
@@ -112,12 +116,12 @@ func (d *disk) spelled(at string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path.Join(dir, respelling(name, listed)), nil
+	return path.Join(dir, respelling(d.folding(at), name, listed)), nil
 }
 
 // previewRemoval has a path look as if its file were removed, for the other names that lead to the file.
 func (d *disk) previewRemoval(at string) error {
-	if !d.folds() {
+	if d.folding(at) == (filenames.Folding{}) {
 		return nil
 	}
 	spelled, err := d.spelled(at)

@@ -15,16 +15,28 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// TestNamesChangeTheirCase in commits, on a file system that takes both names for one: no file is lost, and none is
-// taken for the user's, whether an update is a difference, a whole archive or that of a clone.
+// TestNamesChangeTheirCase in commits, or how their letters are composed, on a file system that takes both names for
+// one, and on one that does not: no file is lost, and none is taken for the user's, whether an update is a difference,
+// a whole archive or that of a clone.
 func TestNamesChangeTheirCase(t *testing.T) {
 	t.Parallel()
-	disk := gittest.FoldingFolder(t)
+	t.Run("one", func(t *testing.T) {
+		t.Parallel()
+		changeNames(t, gittest.FoldingFolder(t))
+	})
+	t.Run("two", func(t *testing.T) {
+		t.Parallel()
+		changeNames(t, t.TempDir())
+	})
+}
+
+func changeNames(t *testing.T, disk string) {
+	t.Helper()
 	p := newPlace(t)
 	file := gittest.Regular
 	steps := [][]gittest.File{
-		{file("README", "1"), file("dir/\u00c9", "1"), file("Sub/x", "1"), file("Sub/y", "1"), file("sub-more", "1")},
-		{file("Readme", "1"), file("dir/\u00e9", "1"), file("Sub/x", "1"), file("Sub/y", "1"), file("sub-more", "1")},
+		{file("README", "1"), file("dir/\u00c9", "1"), file("e\u0301", "1"), file("Sub/x", "1"), file("Sub/y", "1"), file("sub-more", "1")},
+		{file("Readme", "1"), file("dir/\u00e9", "1"), file("\u00e9", "1"), file("Sub/x", "1"), file("Sub/y", "1"), file("sub-more", "1")},
 		{file("readme", "other"), file("DIR/\u00c9", "1"), file("sub/X", "1"), file("sub/y", "1"), file("sub/z", "1"), file("sub-more", "1")},
 		{file("README/x", "1"), file("dir", "1"), file("SUB", "1"), file("sub-more", "1")},
 		{file("readMe", "2"), file("Dir/e/f", "2"), file("sub/SUB", "1"), file("Sub-More", "1")},

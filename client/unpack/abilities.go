@@ -14,15 +14,19 @@ import (
 type Abilities struct {
 	Modes bool // the bit that makes a file executable: core.fileMode of git-config(1)
 	Links bool // symbolic links of an [os.Root]: core.symlinks. On Windows a user needs a right for them
+	Forms bool // names apart that differ in Unicode normalization: not on macOS, nor on ZFS where it is set so
 }
 
 // probePrefix begins the name of the file of [AbilitiesOf].
 const probePrefix = temporaryPrefix + "able-"
 
+// A letter that can be written as one code point or as two.
+const composed, decomposed = "\u00e9", "e\u0301"
+
 // AbilitiesOf finds out what the file system of a folder can do, with a file in the folder, which it removes. A fault
 // of the disk is an error.
 func AbilitiesOf(folder string) (a Abilities, err error) {
-	file, err := os.CreateTemp(folder, probePrefix)
+	file, err := os.CreateTemp(folder, probePrefix+composed)
 	if err != nil {
 		return a, err
 	}
@@ -30,6 +34,9 @@ func AbilitiesOf(folder string) (a Abilities, err error) {
 	plain, err := file.Stat()
 	if err = errors.Join(err, file.Close()); err == nil {
 		a.Modes, err = keepsModes(name, plain)
+	}
+	if err == nil {
+		a.Forms, err = keepsForms(name)
 	}
 	if err = errors.Join(err, os.Remove(name)); err == nil {
 		a.Links, err = keepsLinks(name)
@@ -54,6 +61,16 @@ func keepsModes(name string, plain fs.FileInfo) (bool, error) {
 	}
 	executable, err := os.Lstat(name)
 	return err == nil && plain.Mode()&0o100 == 0 && executable.Mode()&0o100 != 0, err
+}
+
+// keepsForms reports whether a file is not found by its name in another normalization.
+func keepsForms(name string) (bool, error) {
+	other := strings.Replace(filepath.Base(name), composed, decomposed, 1)
+	_, err := os.Lstat(filepath.Join(filepath.Dir(name), other))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return false, err
 }
 
 // keepsLinks makes a link as the members of an archive are made. Windows in developer mode lets [os.Symlink] make

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/base/filenames"
 )
 
 // markerName is in the reserved folder while incomplete files may exist anywhere.
@@ -23,8 +25,8 @@ type marker struct {
 
 // mark begins a run: it makes the reserved folder and the mark in it, and finds out which names the
 // file system treats as equal.
-func (u *Unpacker) mark() (*marker, sameness, error) {
-	same := sameness{letters: true, forms: true}
+func (u *Unpacker) mark() (*marker, filenames.Folding, error) {
+	same := filenames.Folding{Letters: true, Forms: true}
 	if err := u.root.Mkdir(reservedFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, same, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/repomcp/repomcp/internal/base/filenames"
 	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
@@ -54,14 +55,14 @@ func (f *folder) release() {
 // names in all other folders can be forgotten.
 type folders struct {
 	stack []*folder
-	same  *sameness // nil: names may repeat
-	held  int       // memory of names and links, in bytes
+	same  *filenames.Folding // nil: names may repeat
+	held  int                // memory of names and links, in bytes
 	// made is called for each new folder; nil means that no folders are made.
 	made    func(*folder, fs.FileInfo) error
 	inTurns bool // of the Unpacker
 }
 
-func (u *Unpacker) newFolders(same *sameness, made func(*folder, fs.FileInfo) error) *folders {
+func (u *Unpacker) newFolders(same *filenames.Folding, made func(*folder, fs.FileInfo) error) *folders {
 	s := &folders{same: same, made: made, inTurns: u.inTurns}
 	s.push(&folder{root: u.root})
 	return s
@@ -124,7 +125,7 @@ func (s *folders) claim(f *folder, name string, isFolder bool) error {
 	if s.same == nil {
 		return nil
 	}
-	key := s.same.key(name)
+	key := s.same.Key(name)
 	other, taken := f.members[key]
 	path := f.child(name)
 	switch {

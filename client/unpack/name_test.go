@@ -119,33 +119,6 @@ func TestCheckPathBySystem(t *testing.T) {
 	}
 }
 
-func TestKeysOfNamesThatAreOne(t *testing.T) {
-	both, letters, forms := sameness{true, true}, sameness{letters: true}, sameness{forms: true}
-	for _, c := range []struct {
-		same sameness
-		a, b string
-		one  bool
-	}{
-		{sameness{}, "a", "A", false},
-		{letters, "a", "A", true},
-		{letters, "README.md", "readme.MD", true},
-		{letters, "\u00c9", "\u00e9", true},
-		{letters, "stra\u00dfe", "STRASSE", true},
-		{letters, "\u212a", "k", true},
-		{forms, "\u00e9", "e\u0301", true},
-		{forms, "a", "A", false},
-		{forms, "\u00e9", "E\u0301", false},
-		{forms, "a\u200cb", "ab", true},
-		{both, "\u00c9", "e\u0301", true},
-		{both, "a", "b", false},
-		{both, "\xff", "\xfe", false},
-	} {
-		if one := c.same.key(c.a) == c.same.key(c.b); one != c.one {
-			t.Errorf("%+v: %q and %q are one: %t", c.same, c.a, c.b, one)
-		}
-	}
-}
-
 func TestProbeAgreesWithTheFileSystem(t *testing.T) {
 	p := newPlace(t)
 	same, err := probe(p.root)
@@ -155,7 +128,7 @@ func TestProbeAgreesWithTheFileSystem(t *testing.T) {
 	write(t, p.dir+"/aé", "")
 	upper, _ := exists(p.root, "Aé")
 	decomposed, _ := exists(p.root, "ae\u0301")
-	if same.letters != upper || same.forms != decomposed {
+	if same.Letters != upper || same.Forms != decomposed {
 		t.Errorf("%+v, but names differ in case %t and in form %t", same, !upper, !decomposed)
 	}
 }

@@ -199,7 +199,7 @@ var errBadRef = errors.New("is neither an object id nor a symbolic ref")
 // loose reads one loose ref.
 func (f refFiles) loose(name string) (rawRef, bool, error) {
 	ref, ok, err := readLoose(f.root, path.Join(f.dir, name))
-	if !ok || err != nil || !f.folds() {
+	if !ok || err != nil || f.folding(name) == (filenames.Folding{}) {
 		return ref, ok, err
 	}
 	spelled, err := f.spelled(name)
@@ -209,9 +209,15 @@ func (f refFiles) loose(name string) (rawRef, bool, error) {
 	return ref, true, nil
 }
 
+// folding says which names the file system can take for a name. Whether it tells letters apart that are composed
+// otherwise is not known: a mirror has no file that shows it.
+func (f refFiles) folding(name string) filenames.Folding {
+	return filenames.Folding{Letters: f.folds(), Forms: !filenames.IsASCII(name)}
+}
+
 // isAlias reports whether a folder of refs exists by another name only.
 func (f refFiles) isAlias(name string) (bool, error) {
-	if !f.folds() {
+	if f.folding(name) == (filenames.Folding{}) {
 		return false, nil
 	}
 	spelled, err := f.spelled(name)
@@ -222,12 +228,9 @@ func (f refFiles) isAlias(name string) (bool, error) {
 func (f refFiles) spelled(name string) (string, error) {
 	at := ""
 	for part := range strings.SplitSeq(name, "/") {
-		found := ""
-		err := files.Names(f.root, path.Join(f.dir, at), func(other string) {
-			if other == part || found != part && filenames.AreFolded(other, part) {
-				found = other
-			}
-		})
+		var names []string
+		err := files.Names(f.root, path.Join(f.dir, at), func(other string) { names = append(names, other) })
+		found := f.folding(name).Spelling(part, names)
 		if err != nil || found == "" {
 			return "", domainError(err)
 		}

@@ -58,7 +58,7 @@ type Repository struct {
 	store   *Store
 	dir     string // below the root of the store
 	options Options
-	folds   func() bool // see filenames.IsFolding
+	folds   func() bool // see filenames.IsFoldingLetters
 }
 
 // IsGitDir reports whether a folder has the files by which git recognises a repository: HEAD,

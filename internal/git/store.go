@@ -87,7 +87,7 @@ func (s *Store) Repository(dir string, options Options) *Repository {
 		options.Observer = unobserved{}
 	}
 	folds := sync.OnceValue(func() bool {
-		return filenames.IsFolding("HEAD", func(name string) (fs.FileInfo, error) {
+		return filenames.IsFoldingLetters("HEAD", func(name string) (fs.FileInfo, error) {
 			return s.root.Lstat(path.Join(dir, name))
 		})
 	})

@@ -116,7 +116,7 @@ func (in *Incoming) writeFiles() error {
 			return err
 		}
 	}
-	folds := filenames.IsFolding("HEAD", func(name string) (fs.FileInfo, error) {
+	folds := filenames.IsFoldingLetters("HEAD", func(name string) (fs.FileInfo, error) {
 		return os.Lstat(filepath.Join(in.folder, name))
 	})
 	able, err := unpack.AbilitiesOf(in.folder)
