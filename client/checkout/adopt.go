@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -20,7 +21,14 @@ type cloneState struct {
 	Tracked string `json:"tracked"`           // the object of the server's branch or tag
 	Index   string `json:"index"`             // names the index file
 	Fetched string `json:"fetched,omitempty"` // what the run set origin's branch to, if HEAD stayed behind
+	Writing string `json:"writing,omitempty"` // the commits whose files runs have begun to write
+	// Repository and Ref are those of which the run was.
+	Repository string `json:"repository,omitempty"`
+	Ref        string `json:"ref,omitempty"`
 }
+
+// origin returns the object of the server's branch or tag, as far as the clone knows.
+func (s cloneState) origin() string { return cmp.Or(s.Fetched, s.Tracked) }
 
 func (f *folder) readCloneState() (s cloneState, err error) {
 	text, err := os.ReadFile(f.path(cloneName))
@@ -41,6 +49,7 @@ func (f *folder) remember(r *dotgit.Repository, in *dotgit.Incoming) error {
 	}
 	return f.writeCloneState(cloneState{
 		Commit: in.Commit.String(), Head: in.Branch(), Tracked: in.Target.String(), Index: index,
+		Repository: f.options.Repository, Ref: f.options.Ref,
 	})
 }
 
@@ -80,10 +89,23 @@ func (f *folder) adopt(r *dotgit.Repository, head dotgit.Head, s cloneState) err
 		return err
 	}
 	staged := &indexRecords{index.Entries, info.ModTime().UnixNano(), newDisk(f.options.Dir)}
+	d := newDisk(f.options.Dir)
+	// An update that was broken off has files that are not those of the index.
+	isLeft := func(w *record) (bool, error) {
+		if s.Writing == "" || w == nil || w.flag != brought || w.kind == directory {
+			return false, nil
+		}
+		there, err := d.look(w.path)
+		if err != nil {
+			return false, err
+		}
+		return d.isAsWritten(w, there)
+	}
 	return f.replaceState(f.headerOf(head.Commit.String()), staged, func(old, change *record) (*record, error) {
+		left, err := isLeft(old)
 		switch {
-		case change == nil && old.kind == directory:
-			return old, nil
+		case left || err != nil || change == nil && old.kind == directory:
+			return old, err
 		case change == nil:
 			return nil, nil //nolint:nilnil // git does not know it
 		case old != nil && old.flag == brought && old.kind == change.kind && old.size == change.size &&

@@ -21,6 +21,9 @@ import (
 // with the ones that a clone has.
 const deltaDepth = "100"
 
+// allDepth is that of git fetch --unshallow, for a larger push to a clone with the whole history.
+const allDepth = "2147483647"
+
 // advance brings an existing clone up to date: as git fetch does, and then, if nothing of the user's
 // is in the way, the branch and the working tree.
 func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotgit.Repository) (_ Result, err error) {
@@ -42,32 +45,40 @@ func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotg
 	if a.base, err = a.baseOfUpdate(ctx); err != nil {
 		return Result{}, err
 	}
-	result, err := a.tryBase(ctx, f, c)
-	if errors.Is(err, errOtherBase) {
+	result, err := a.tryBase(ctx, f, c, a.base.String())
+	switch {
+	case errors.Is(err, errOtherBase):
 		a.base = head.Commit
-		return a.tryBase(ctx, f, c)
+		return a.tryBase(ctx, f, c, a.base.String())
+	case errors.Is(err, errWhole):
+		return a.tryBase(ctx, f, c, "")
+	default:
+		return result, err
 	}
-	return result, err
 }
 
-// tryBase brings the difference from the base, and applies it.
-func (a *advance) tryBase(ctx context.Context, f *folder, c *client.Client) (_ Result, err error) {
-	if a.run, err = f.newRun(a.base.String(), nil); err != nil {
+// tryBase brings the difference from a commit, or everything if that is "", and applies what differs from the base.
+func (a *advance) tryBase(ctx context.Context, f *folder, c *client.Client, from string) (_ Result, err error) {
+	if a.run, err = f.newRun(from, nil); err != nil {
 		return Result{}, err
 	}
 	defer func() { a.before.close() }()
 	a.result.Base, a.result.Commit = a.head.Commit.String(), a.head.Commit.String()
-	// Those before the base may be missing in a clone with a part of the history.
-	for _, a.depth = range []string{deltaDepth, "1"} {
+	depths := []string{deltaDepth, allDepth}
+	if a.repository.IsShallow() { // commits before the base may be missing
+		depths = []string{deltaDepth, "1"}
+	}
+	for _, a.depth = range depths {
 		known, err := a.fetch(ctx, c)
 		switch {
 		case known:
 			return a.result, err
-		case errors.Is(err, dotgit.ErrIncomplete) && a.depth == deltaDepth && a.repository.IsShallow():
+		case (errors.Is(err, dotgit.ErrIncomplete) || errors.Is(err, dotgit.ErrCut)) && a.depth == deltaDepth:
 			continue
 		case err != nil:
 			return a.result, err
 		}
+		a.run.base = a.base.String() // what is applied is the difference, whatever came
 		err = errors.Join(a.apply(ctx), a.files.Close())
 		return a.result, err
 	}
@@ -104,11 +115,12 @@ func (a *advance) baseOfUpdate(ctx context.Context) (git.ID, error) {
 	return tracked, nil
 }
 
-// knows reports whether the clone has all of a commit, or of an annotated tag, and there is nothing to do. Where a
-// run has left HEAD, the server's branch may have been moved back to a commit that the clone has.
+// knows reports whether the clone has all of a commit, or of an annotated tag, and there is nothing to do. Where it has
+// another one of the server's branch, or another branch, the members of the archive say more. Where a run has left
+// HEAD, the server's branch may have been moved back to a commit that the clone has.
 func (a *advance) knows(ctx context.Context, announced string) (bool, error) {
-	if a.options.Ref != a.header.Ref {
-		return false, nil // its members say more
+	if k := a.known; a.options.Ref != k.Ref || a.head.Name != k.Head || announced != k.origin() || k.Writing != "" {
+		return false, nil
 	}
 	if a.isOurs() {
 		return announced == a.known.Tracked, nil
@@ -134,9 +146,6 @@ func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err 
 	defer func() { _ = d.Close() }() // it was only read
 	if known, err := a.knows(ctx, d.Commit); known || err != nil {
 		_, _ = io.CopyN(io.Discard, d.Download, nothingNew) // see take
-		if err == nil && a.known == (cloneState{}) {
-			err = a.writeCloneState(cloneState{Tracked: d.Commit}) // a later branch may lack the commit that tells
-		}
 		return known, err
 	}
 	a.start(d)
@@ -149,6 +158,9 @@ func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err 
 		return false, err
 	}
 	if a.update, err = a.repository.Compare(ctx, in, a.base); err == nil {
+		err = a.addUnfinished(ctx)
+	}
+	if err == nil {
 		err = a.track(ctx)
 	}
 	if err != nil {
@@ -157,9 +169,34 @@ func (a *advance) fetch(ctx context.Context, c *client.Client) (known bool, err 
 	return false, err
 }
 
+// errWhole says that the update has to be a whole archive.
+var errWhole = errors.New("an earlier update has left files that the difference does not have")
+
+// addUnfinished adds to the changes those of updates to other commits that were broken off while they wrote files.
+func (a *advance) addUnfinished(ctx context.Context) error {
+	for begun := range strings.FieldsSeq(a.known.Writing) {
+		id, err := git.ParseID(begun)
+		if err != nil {
+			continue // it is damaged
+		}
+		added, err := a.update.AddChangesOf(ctx, id)
+		if err == nil && added && a.fromBase {
+			err = errWhole
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // errUnrelated says that a clone is probably one of another repository.
 var errUnrelated = errors.New("the server knows neither the commit nor the origin of this clone: it may be one of " +
 	"another repository; git fetch, or name another folder")
+
+// errOtherTag says that a tag of the server would replace the user's.
+var errOtherTag = errors.New("the clone has another tag of this name: git tag -d deletes it, and git tag NAME TAG " +
+	"gives it another name before")
 
 // track publishes what has come, and remembers the server's branch or tag, unless git has fetched a later one
 // from elsewhere.
@@ -167,8 +204,15 @@ func (a *advance) track(ctx context.Context) (err error) {
 	if a.tracked, err = a.repository.Ref(a.update.Tracking()); err != nil {
 		return err
 	}
-	later, related := false, a.known != cloneState{} || a.fromBase
+	of := a.known.Repository
+	later, related := false, a.fromBase || a.known != cloneState{} && (of == "" || of == a.options.Repository)
 	if was := a.tracked.String(); !a.tracked.IsZero() && was != a.known.Tracked && was != a.known.Fetched {
+		switch {
+		case a.update.IsTag() && a.tracked != a.update.Target:
+			return errOtherTag
+		case a.update.IsTag():
+			return a.update.Publish()
+		}
 		if later, err = a.update.IsAncestor(ctx, a.update.Commit, a.tracked); err != nil {
 			return err
 		}
@@ -200,6 +244,9 @@ var errOtherBase = errors.New("the update is the difference from another commit 
 
 // apply brings the working tree, the index and HEAD to the commit.
 func (a *advance) apply(ctx context.Context) error {
+	if ahead, err := a.isAhead(ctx); ahead || err != nil {
+		return err
+	}
 	reason, err := a.hindrance(ctx)
 	switch {
 	case reason != "" || err != nil:
@@ -222,7 +269,7 @@ func (a *advance) apply(ctx context.Context) error {
 			a.keep(Event{Path: path, Reason: ReasonStaged})
 		}
 	}
-	for _, step := range []func(context.Context) error{a.rehearse, a.write} {
+	for _, step := range []func(context.Context) error{a.rehearse, a.noteWriting, a.write} {
 		if a.result.KeptCount == 0 && err == nil {
 			err = step(ctx)
 		}
@@ -239,6 +286,20 @@ func (a *advance) apply(ctx context.Context) error {
 	}
 	a.result.Commit = a.update.Commit.String()
 	return a.remember(a.repository, a.update.Incoming)
+}
+
+// isAhead reports whether the user's branch has the commits of the server's, and notes that.
+func (a *advance) isAhead(ctx context.Context) (is bool, err error) {
+	if a.isOurs() || a.head.Name == "" || a.head.Name != a.update.Branch() {
+		return false, nil
+	}
+	if is, err = a.repository.IsAncestor(ctx, a.update.Commit, a.head.Commit); !is || err != nil {
+		return false, err
+	}
+	return true, a.writeCloneState(cloneState{
+		Head: a.head.Name, Tracked: a.update.Target.String(), Index: a.known.Index, Writing: a.known.Writing,
+		Repository: a.options.Repository, Ref: a.options.Ref,
+	})
 }
 
 // noteConverted has the state know the contents of files that attributes convert, where git has
@@ -260,6 +321,14 @@ func (a *advance) noteConverted(ctx context.Context) error {
 		return old, nil
 	})
 	return errors.Join(err, a.readBefore())
+}
+
+// noteWriting has later runs know that files are those of the commit, until all of them are and HEAD as well.
+func (a *advance) noteWriting(context.Context) error {
+	if id := a.update.Commit.String(); !strings.Contains(a.known.Writing, id) {
+		a.known.Writing += " " + id
+	}
+	return a.writeCloneState(a.known)
 }
 
 // write brings the files into the folder.
@@ -286,6 +355,9 @@ func (a *advance) hindrance(ctx context.Context) (string, error) {
 		return ReasonUnfinished, nil
 	}
 	target := a.update.Branch()
+	if elsewhere, err := a.repository.IsCheckedOutElsewhere(target); elsewhere || err != nil {
+		return ReasonWorktree, err
+	}
 	switch {
 	case a.head.Name != target && !a.isOurs():
 		return ReasonElsewhere, nil

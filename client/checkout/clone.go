@@ -89,7 +89,7 @@ func Clone(ctx context.Context, in io.Reader, dir string, o unpack.Options) (rep
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return report, err
 	}
-	stage, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".repomcp-")
+	stage, err := makeStage(dir, entries != nil)
 	if err != nil {
 		return report, err
 	}
@@ -120,6 +120,22 @@ func Clone(ctx context.Context, in io.Reader, dir string, o unpack.Options) (rep
 		return report, errors.Join(err, moveAll(dir, tree))
 	}
 	return report, nil
+}
+
+// makeStage makes a folder on the file system of another one, beside it if possible: in a mount point it is inside.
+func makeStage(dir string, exists bool) (string, error) {
+	stage, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".repomcp-")
+	if err != nil || !exists {
+		return stage, err
+	}
+	inside := filepath.Join(dir, filepath.Base(stage))
+	if os.Rename(stage, inside) == nil {
+		return stage, os.Rename(inside, stage)
+	}
+	if err := os.Remove(stage); err != nil {
+		return "", err
+	}
+	return inside, os.Mkdir(inside, 0o700)
 }
 
 // moveAll moves what is in a folder into another one, or nothing.

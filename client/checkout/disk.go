@@ -178,7 +178,7 @@ func (d *disk) has(r record, there found, written int64) (bool, error) {
 	switch {
 	case r.kind == directory:
 		return true, nil
-	case r.kind != link && there.info.Size() != r.size:
+	case r.kind != link && uint32(there.info.Size()) != uint32(r.size): // git's index has 32 bits
 		return false, nil
 	case r.kind != link && r.hasTimes(there.info) && !r.isRacy(written):
 		return true, nil

@@ -59,9 +59,10 @@ const (
 // that is true of all.
 const (
 	ReasonCommits    = "local commits"
-	ReasonElsewhere  = "other branch" // is checked out
-	ReasonUnfinished = "unfinished"   // a merge, a rebase or the like
-	ReasonLocked     = "locked"       // by a git program, for longer than a second
+	ReasonElsewhere  = "other branch"       // is checked out
+	ReasonWorktree   = "other working tree" // of the clone has the branch checked out
+	ReasonUnfinished = "unfinished"         // a merge, a rebase or the like
+	ReasonLocked     = "locked"             // by a git program, for longer than a second
 )
 
 // ReasonOutside is the reason for an EventSkipped.

@@ -62,7 +62,7 @@ func isBegunAnew(err error) bool {
 }
 
 func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
-	if err := f.recover(); err != nil {
+	if err := errors.Join(f.lockAgain(), f.recover()); err != nil {
 		return Result{}, err
 	}
 	s, err := f.readState()

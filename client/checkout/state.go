@@ -127,6 +127,14 @@ func (f *folder) lockState() error {
 	return err
 }
 
+// lockAgain makes the folder of the state anew, if a program has removed it since, as git clean does.
+func (f *folder) lockAgain() error {
+	if _, err := os.Lstat(f.state); f.options.DryRun || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(unlock(f.lock), f.lockState())
+}
+
 // copyState gives a dry run a state of its own.
 func (f *folder) copyState() error {
 	there := f.state

@@ -44,6 +44,9 @@ func (d *description) Tracking() string {
 	return d.Name
 }
 
+// IsTag reports whether the checkout is of a tag.
+func (d *description) IsTag() bool { return strings.HasPrefix(d.Name, tags) }
+
 // describe reads the small files of .git.
 func (in *Incoming) describe() error {
 	for _, needed := range []string{headFile, configFile} {

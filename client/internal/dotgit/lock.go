@@ -153,6 +153,11 @@ func (r *Repository) setRef(name string, id, old git.ID) (err error) {
 	if now != old {
 		return fmt.Errorf("%w: %s", ErrMoved, name)
 	}
+	if old.IsZero() {
+		if err := r.checkRefName(name); err != nil {
+			return err
+		}
+	}
 	return l.setRef(name, id, old)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -176,12 +177,69 @@ func (r *Repository) Ref(name string) (git.ID, error) {
 		return git.ID{}, err
 	}
 	for line := range bytes.Lines(packed) {
-		digits, of, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if of == name {
+		digits, of, isRef := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if isRef && of == name {
 			return git.ParseID(digits)
 		}
 	}
 	return git.ID{}, nil
+}
+
+// checkRefName reports whether a new ref can have a name: a/b is not possible beside a.
+func (r *Repository) checkRefName(name string) error {
+	taken := ""
+	for at := path.Dir(name); strings.Count(at, "/") > 1; at = path.Dir(at) {
+		if id, err := r.Ref(at); err != nil {
+			return err
+		} else if !id.IsZero() {
+			taken = at
+		}
+	}
+	packed, err := os.ReadFile(filepath.Join(r.common, "packed-refs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for line := range bytes.Lines(packed) {
+		if _, of, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " "); strings.HasPrefix(of, name+"/") {
+			taken = of
+		}
+	}
+	err = filepath.WalkDir(r.refFile(name), func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && file != r.refFile(name) && !strings.HasSuffix(file, lockExtension) {
+			taken = name + "/" + d.Name()
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if taken != "" {
+		return fmt.Errorf("%w: %s is in the way of %s: git remote prune origin, or git branch -d, removes it",
+			ErrUnsupported, taken, name)
+	}
+	return nil
+}
+
+// IsCheckedOutElsewhere reports whether another working tree of the repository has a branch checked out
+// (git-worktree(1)).
+func (r *Repository) IsCheckedOutElsewhere(branch string) (bool, error) {
+	heads, err := filepath.Glob(filepath.Join(r.common, "worktrees", "*", "HEAD"))
+	if branch == "" || err != nil {
+		return false, err
+	}
+	for _, name := range append(heads, filepath.Join(r.common, "HEAD")) {
+		if name == r.headFile() {
+			continue
+		}
+		content, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		if strings.TrimSpace(string(content)) == "ref: "+branch {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func isFolder(name string) bool {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -66,10 +67,15 @@ func (x *Index) apply(c Change, stats map[string]Stat) {
 	for _, p := range c.Paths {
 		changes[p.Path] = p
 	}
-	known := x.knownFolders(c)
+	known, folders := x.knownFolders(c), make(map[string]bool) // folders of new files
+	for _, p := range c.Paths {
+		for dir := path.Dir(p.Path); p.New.Mode != 0 && !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+	}
 	kept := x.Entries[:0]
 	for _, e := range x.Entries {
-		if _, changed := changes[e.Path]; !changed {
+		if _, changed := changes[e.Path]; !changed && !folders[e.Path] && !isInTheWay(e.Path, changes) {
 			kept = append(kept, e)
 		}
 	}
@@ -86,6 +92,17 @@ func (x *Index) apply(c Change, stats map[string]Stat) {
 			return id, ok
 		})
 	}
+}
+
+// isInTheWay reports whether a new file has the name of a folder of a path. A user has staged that path, and the run
+// was to overwrite it.
+func isInTheWay(at string, changes map[string]Changed) bool {
+	for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
+		if changes[dir].New.Mode != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // knownFolders returns the trees of the folders whose entries are those of the commit after a change.

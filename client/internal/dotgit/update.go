@@ -24,6 +24,9 @@ type Update struct {
 	base       git.ID
 }
 
+// ErrCut says that a repository with the whole history would become one with a part of it.
+var ErrCut = errors.New("it has the whole history, and the server sends a part of it")
+
 // incomingFolder is where objects are until they were compared, as in git's own quarantine.
 const incomingFolder = "repomcp-incoming"
 
@@ -65,7 +68,7 @@ func (r *Repository) Compare(ctx context.Context, in *Incoming, base git.ID) (*U
 	}
 	in.shallow = v.cut
 	if len(in.shallow) > 0 && !r.IsShallow() {
-		return nil, fmt.Errorf("%w: it has the whole history, and the server sends a part of it", ErrUnsupported)
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, ErrCut)
 	}
 	return &Update{Change: v.change, Incoming: in, repository: r, base: base}, nil
 }
@@ -77,6 +80,30 @@ func (r *Repository) IsShallow() bool {
 }
 
 func (r *Repository) shallowFile() string { return filepath.Join(r.common, "shallow") }
+
+// AddChangesOf adds the paths that another commit changes, so that they are those of the update's commit in the end. It
+// reports whether there are any. A commit that is not there any more adds none.
+func (u *Update) AddChangesOf(ctx context.Context, other git.ID) (added bool, err error) {
+	changed := make(map[string]bool, len(u.Paths))
+	for _, p := range u.Paths {
+		changed[p.Path] = true
+	}
+	err = u.repository.view(func(s *git.Snapshot) error {
+		paths, err := compareTrees(ctx, s, u.base, other)
+		for _, p := range paths {
+			if !changed[p.Path] {
+				// The base and the update have the same.
+				u.Paths, added = append(u.Paths, Changed{Path: p.Path, Old: p.Old, New: p.Old}), true
+			}
+		}
+		return err
+	})
+	if errors.Is(err, git.ErrNotFound) {
+		return false, nil
+	}
+	slices.SortStableFunc(u.Paths, func(a, b Changed) int { return strings.Compare(a.Path, b.Path) })
+	return added, err
+}
 
 // IsAncestor is [Repository.IsAncestor] before the objects are published.
 func (u *Update) IsAncestor(ctx context.Context, id, of git.ID) (is bool, err error) {
@@ -186,6 +213,7 @@ type Advance struct {
 	old               git.ID // the commit of the branch
 	index             *Index
 	lock, head, moved *lock // of the index, of HEAD and of the branch; nil if not taken
+	config            *lock // of the configuration, for a new branch
 }
 
 // Begin locks the index, HEAD and the branch of the update, so that no git program changes them until the end. from is
@@ -220,8 +248,16 @@ func (a *Advance) takeLocks() (err error) {
 	if a.moved, err = r.lock(r.refFile(branch)); err != nil {
 		return err
 	}
-	if a.old, err = r.Ref(branch); err == nil && branch == a.from.Name && a.old != a.from.Commit {
-		err = fmt.Errorf("%w: %s", ErrMoved, branch)
+	if a.old, err = r.Ref(branch); err != nil {
+		return err
+	}
+	switch {
+	case branch == a.from.Name && a.old != a.from.Commit:
+		return fmt.Errorf("%w: %s", ErrMoved, branch)
+	case a.old.IsZero():
+		if err = r.checkRefName(branch); err == nil {
+			a.config, err = r.lock(r.configFile())
+		}
 	}
 	return err
 }
@@ -280,7 +316,7 @@ func (e Entry) is(t git.TreeEntry) bool {
 
 // Cancel releases the locks.
 func (a *Advance) Cancel() (err error) {
-	for _, l := range []*lock{a.moved, a.head, a.lock} {
+	for _, l := range []*lock{a.config, a.moved, a.head, a.lock} {
 		if l != nil {
 			err = errors.Join(err, l.release())
 		}
@@ -304,7 +340,7 @@ func (a *Advance) moveHead() error {
 	if branch != "" && a.old != a.Commit {
 		err := a.moved.setRef(branch, a.Commit, a.old)
 		if err == nil && a.old.IsZero() {
-			err = r.setUpstream(branch)
+			err = a.setUpstream(branch)
 		}
 		if err != nil {
 			return err
@@ -323,7 +359,8 @@ func (a *Advance) moveHead() error {
 }
 
 // setUpstream has git fetch a new branch from the origin, and push it there, as git switch does.
-func (r *Repository) setUpstream(name string) (err error) {
+func (a *Advance) setUpstream(name string) error {
+	r := a.repository
 	settings, err := r.settings()
 	if err != nil {
 		return err
@@ -352,14 +389,9 @@ func (r *Repository) setUpstream(name string) (err error) {
 	if err := config.NewEncoder(&text).Encode(more); err != nil {
 		return err
 	}
-	l, err := r.lock(r.configFile())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.release()) }()
 	before, err := os.ReadFile(r.configFile())
 	if err != nil {
 		return err
 	}
-	return l.write(strings.TrimSuffix(string(before), "\n") + "\n" + text.String())
+	return a.config.write(strings.TrimSuffix(string(before), "\n") + "\n" + text.String())
 }
