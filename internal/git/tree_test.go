@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -132,5 +133,29 @@ func TestTreePagesAreTheTree(t *testing.T) {
 	}
 	if _, _, err := s.TreePage(head.Tree, "nothing", 1); !errors.Is(err, git.ErrNotFound) {
 		t.Errorf("after what is not there: %v", err)
+	}
+}
+
+// TestTheEmptyTreeNeedsNoObject, as in git: `git commit-tree` of its id makes none.
+func TestTheEmptyTreeNeedsNoObject(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	const empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", empty, "-m", "root"))
+	s := snapshot(t, open(t, root, git.StoreOptions{}), "repo", git.Options{})
+	commit, err := s.Resolve(t.Context(), "main")
+	if err != nil || commit.Tree.String() != empty {
+		t.Fatal(commit, err)
+	}
+	if entries, err := s.Tree(commit.Tree); err != nil || len(entries) != 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if has, err := s.Has(commit.Tree); err != nil || !has {
+		t.Errorf("%t, %v", has, err)
+	}
+	other, _ := git.ParseID(strings.Replace(empty, "4b", "4c", 1))
+	if _, err := s.Tree(other); !errors.Is(err, git.ErrNotFound) {
+		t.Errorf("another tree that is not there: %v", err)
 	}
 }

@@ -12,7 +12,19 @@ import (
 
 // Type returns the type of an object without inflating it.
 func (s *Snapshot) Type(id ID) (Type, error) {
-	return readHeader(s, id, s.db.store.packs.Type, (*Object).Type)
+	kind, err := readHeader(s, id, s.db.store.packs.Type, (*Object).Type)
+	if isEmptyTree(id, err) {
+		return Tree, nil
+	}
+	return kind, err
+}
+
+// emptyTree is the id of a tree without entries. Git knows it without an object, and git commit-tree of it makes none.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// isEmptyTree reports whether an object that is not there is the empty tree.
+func isEmptyTree(id ID, err error) bool {
+	return errors.Is(err, ErrNotFound) && id.String() == emptyTree
 }
 
 // Size returns the size of an object without inflating more than headers. It does not read the base
@@ -84,7 +96,10 @@ func (s *Snapshot) ReadVerified(id ID, limit int64, buf []byte) (kind Type, data
 		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case isEmptyTree(id, err):
+		return Tree, buf, nil
+	case err != nil:
 		return 0, buf, err
 	}
 	return kind, data, nil
