@@ -2,6 +2,8 @@ package charset
 
 import (
 	"slices"
+	"strings"
+	unicodes "unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -51,7 +53,11 @@ func Find(name string) (c Charset, known bool) {
 	if Same(name, UTF8) {
 		return Charset{}, true
 	}
-	c = lookup(message.FoldCase(name))
+	if c = lookup(message.FoldCase(name)); c.encoding == nil {
+		if plain := withoutMarks(name); !strings.HasSuffix(plain, "-bom") { // git's own names
+			c = lookup(plain)
+		}
+	}
 	switch c.encoding {
 	case nil, simplifiedchinese.HZGB2312: // its encoder leaves "~" among two-byte characters
 		return Charset{}, false
@@ -63,6 +69,18 @@ func Find(name string) (c Charset, known bool) {
 		c.ASCII = err == nil && capital == "A"
 	}
 	return c, true
+}
+
+// withoutMarks drops the characters that the C library ignores in a name, such as quotation marks around it, and
+// what may end one (iconv_open(3)).
+func withoutMarks(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (unicodes.IsLetter(r) || unicodes.IsDigit(r) || strings.ContainsRune("_-./:,", r)) {
+			return r
+		}
+		return -1
+	}, message.FoldCase(name))
+	return strings.TrimRight(name, ",/")
 }
 
 // lookup tries names with a special meaning in git first, then names that most programs share.

@@ -353,3 +353,30 @@ func writeDifferences(t *testing.T, found differences) {
 		t.Fatal(err)
 	}
 }
+
+// TestMarksInNames are ignored where iconv ignores them.
+func TestMarksInNames(t *testing.T) {
+	names, known := namesOfIconv(t), 0
+	if len(names) == 0 {
+		t.Fatal("iconv knows no names")
+	}
+	for mark := byte(' '); mark < 0x7f; mark++ {
+		if 'a' <= mark|0x20 && mark|0x20 <= 'z' || '0' <= mark && mark <= '9' {
+			continue
+		}
+		for _, name := range []string{string(mark) + "LATIN1", "LATIN1" + string(mark), "LAT" + string(mark) + "IN1"} {
+			command := exec.CommandContext(t.Context(), "iconv", "-f", "UTF-8", "-t", name)
+			command.Stdin = strings.NewReader("a")
+			knows := command.Run() == nil
+			if _, ok := Find(name); ok != knows {
+				t.Errorf("%q is known %t, and by iconv %t", name, ok, knows)
+			}
+			if knows {
+				known++
+			}
+		}
+	}
+	if known < 60 {
+		t.Errorf("iconv knows %d of the names", known)
+	}
+}
