@@ -28,11 +28,23 @@ func CompareVersions(a, b string) int {
 	for start > 0 && isDigit(a[start-1]) {
 		start--
 	}
-	x, y := digitsOf(a[start:]), digitsOf(b[start:])
-	if x == "" || y == "" {
-		return strings.Compare(a[at:], b[at:])
+	return cmp.Or(compareNumbers(a[start:at], digitsOf(a[at:]), digitsOf(b[at:])), strings.Compare(a[at:], b[at:]))
+}
+
+// compareNumbers compares two numbers by their common digits and the different ones behind them. Those that begin with
+// zeros are digits of a fraction, of which one that goes on is less if there were only zeros.
+func compareNumbers(common, x, y string) int {
+	begun, zeros := common != "", strings.Trim(common, "0") == ""
+	switch {
+	case begun && common[0] == '0' && !zeros:
+		return 0
+	case begun && zeros && (x == "") != (y == ""):
+		return cmp.Compare(len(y), len(x))
+	case begun && zeros, !begun && (x == "" || y == "" || x[0] == '0' || y[0] == '0'):
+		return 0
+	default:
+		return cmp.Compare(len(x), len(y))
 	}
-	return cmp.Or(compareDigits(x, y), strings.Compare(a[at:], b[at:]))
 }
 
 func goesOnWith(s string, at int, c byte) bool { return at < len(s) && s[at] == c }
@@ -41,24 +53,6 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // digitsOf returns the leading digits of a string.
 func digitsOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))] }
-
-// compareDigits compares whole numbers of any length. Numbers with a leading zero are fractions,
-// which are less. The fraction with more leading zeros is less, even if only zeros follow.
-func compareDigits(x, y string) int {
-	fraction := func(s string) int {
-		if len(s) > 1 && s[0] == '0' {
-			return 0
-		}
-		return 1
-	}
-	if a, b := fraction(x), fraction(y); a != b {
-		return cmp.Compare(a, b)
-	} else if a == 1 {
-		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
-	}
-	zeros := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0")) }
-	return cmp.Or(cmp.Compare(zeros(y), zeros(x)), strings.Compare(x, y))
-}
 
 // IsRelease reports whether the name of a tag has a version number, and no mark of a pre-release
 // behind it, such as in v2.29.0-rc0, 3.13.0b1 and 1.0-SNAPSHOT.
