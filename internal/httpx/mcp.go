@@ -48,7 +48,7 @@ func (s *Server) post(c echo.Context) error {
 	messages, batch, failure := mcp.ParseMessages(body)
 	switch {
 	case failure != nil:
-		return s.fail(c, nil, failure, eraOf(r))
+		return s.fail(c, mcp.IDOf(messages), failure, eraOf(r))
 	case batch:
 		return s.batch(c, messages)
 	default:

@@ -165,9 +165,12 @@ func (r *Request) AdmitBatched() *Error {
 // cancelled.
 func (r *Request) IsListen() bool { return r.Era == ModernEra && r.Method == MethodListen }
 
-// exactParams are params that are read here and also by mcp-go, which ignores the case of letters.
-// The two readers would disagree about another spelling.
-var exactParams = []string{paramMeta, paramURI, paramVersion, paramCapabilities}
+// exactParams are params that are read here, or by mcp-go, which ignores the case of letters. Two readers would
+// disagree about another spelling, and of two spellings one would be passed over.
+var exactParams = []string{
+	paramMeta, paramURI, paramVersion, paramCapabilities, "clientInfo", "name", "arguments", "cursor", "level", "ref",
+	"argument", "context",
+}
 
 // keptParams bound the params, in bytes, that are kept as long as a connection lasts: the client's
 // description, usually a few hundred bytes, and the URIs that one stream watches.

@@ -8,7 +8,8 @@ import (
 )
 
 // answersFile holds, for each request, what the server of [seam] replies to it in
-// both eras. It was written by mcp-go's server, which once answered these methods.
+// both eras. It was written by mcp-go's server, which once answered these methods; but that took names of params in
+// another case.
 const answersFile = "testdata/answers.txt"
 
 // TestAnswersStayAsTheyAre compares them byte for byte.

@@ -40,7 +40,8 @@ func (m Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
 // IsReply reports whether the message is the client's answer to a request of the server.
 func (m Message) IsReply() bool { return m.Method == "" }
 
-// ParseMessages reads a request body: one message, or a batch of them.
+// ParseMessages reads a request body: one message, or a batch of them. One message that is refused has its
+// id, for the reply, if that can be read.
 // Anything that two JSON readers could read differently is refused: duplicate
 // members, invalid UTF-8, unpaired surrogates, a byte order mark.
 func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
@@ -71,6 +72,14 @@ func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
 	return messages, true, nil
 }
 
+// IDOf returns the id of the only message, nil if there is none.
+func IDOf(messages []Message) json.RawMessage {
+	if len(messages) != 1 {
+		return nil
+	}
+	return messages[0].ID
+}
+
 // errElaborate says that a body is JSON, but larger than any sensible message.
 var errElaborate = errors.New("too many values or levels")
 
@@ -95,38 +104,39 @@ func checkJSON(body []byte) error {
 }
 
 // parseMessage parses one message. Member names are compared exactly, as JSON demands and
-// encoding/json with structs does not.
+// encoding/json with structs does not. One that is refused has its id, if that can be read.
 func parseMessage(raw json.RawMessage) (Message, *Error) {
 	members := object(raw)
 	if members == nil {
 		return Message{}, invalidRequest("A JSON-RPC message is an object.")
 	}
-	if string(members["jsonrpc"]) != `"2.0"` {
-		return Message{}, invalidRequest(`The member "jsonrpc" must be "2.0".`)
-	}
 	var message Message
 	if id, ok := members["id"]; ok {
 		if message.ID, ok = canonicalID(id); !ok {
-			return Message{}, invalidRequest(`The member "id" must be a string or an integer.`)
+			return Message{}, invalidRequest(fmt.Sprintf(`The member "id" must be a string or an integer, of at most `+
+				`%d bytes.`, maxIDBytes))
 		}
+	}
+	if string(members["jsonrpc"]) != `"2.0"` {
+		return message, invalidRequest(`The member "jsonrpc" must be "2.0".`)
 	}
 	if method, ok := members["method"]; ok {
 		if err := json.Unmarshal(method, &message.Method); err != nil || message.Method == "" {
-			return Message{}, invalidRequest(`The member "method" must be a string.`)
+			return message, invalidRequest(`The member "method" must be a string.`)
 		}
 	}
 	if params, ok := members["params"]; ok {
 		if params[0] != '{' {
-			return Message{}, invalidRequest(`The member "params" must be an object.`)
+			return message, invalidRequest(`The member "params" must be an object.`)
 		}
 		message.Params = readParams(params)
 	}
 	answers := members["result"] != nil || members["error"] != nil
 	if message.Method != "" && answers {
-		return Message{}, invalidRequest(`A request has no member "result" or "error".`)
+		return message, invalidRequest(`A request has no member "result" or "error".`)
 	}
 	if message.Method == "" && (message.ID == nil || !answers) {
-		return Message{}, invalidRequest("The message is neither a request nor a notification nor a reply.")
+		return message, invalidRequest("The message is neither a request nor a notification nor a reply.")
 	}
 	return message, nil
 }

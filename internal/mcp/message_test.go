@@ -133,6 +133,21 @@ func TestUnreadableMessagesAreRefused(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
+// TestRefusedMessagesHaveTheirID, without which a client on a connection waits for the reply.
+func TestRefusedMessagesHaveTheirID(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":9,"method":"ping","params":[]}`: "9", `{"jsonrpc":"1.0","id":"a","method":"ping"}`: `"a"`,
+		`{"jsonrpc":"2.0","id":9,"method":1}`: "9", `{"jsonrpc":"2.0","id":9}`: "9", `{"jsonrpc":"2.0","id":{},"method":"ping"}`: "",
+		`[{"jsonrpc":"2.0","id":9}]`: "", `{"id":9`: "", `9`: "",
+	} {
+		messages, _, err := ParseMessages([]byte(body))
+		if err == nil || string(IDOf(messages)) != want {
+			t.Errorf("%s: id %s, %v", body, IDOf(messages), err)
+		}
+	}
+}
+
 // written is a message with nothing in it but what was read of it.
 func written(t *testing.T, message Message) string {
 	t.Helper()

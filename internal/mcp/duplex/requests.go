@@ -26,7 +26,7 @@ func (c *Conversation) take(ctx context.Context, body []byte) {
 	}
 	var work func()
 	if failure != nil {
-		c.refuse(ctx, &mcp.Request{Era: mcp.SessionEra}, failure)
+		c.refuse(ctx, &mcp.Request{Message: mcp.Message{ID: mcp.IDOf(messages)}, Era: mcp.SessionEra}, failure)
 	} else {
 		work = c.begin(ctx, messages, batch)
 	}
