@@ -17,11 +17,12 @@ import (
 // the original error says more.
 func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err error) string {
 	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) && needed.Reason == archive.BaseUnknown {
-		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with " +
-			"fallback=full."
+		return "The option base names no branch, tag or commit of the repository, or one without what path or strip " +
+			"names. Ask again without base, or with fallback=full."
 	}
 	if errors.As(err, new(*Error)) || errors.As(err, new(*git.KindError)) || !errors.Is(err, git.ErrNotFound) ||
-		errors.Is(err, git.ErrEmpty) || errors.Is(err, patch.ErrMerge) || errors.Is(err, patch.ErrUnrelated) {
+		errors.Is(err, git.ErrEmpty) || errors.Is(err, patch.ErrMerge) || errors.Is(err, patch.ErrUnrelated) ||
+		errors.As(err, new(*archive.NoMatchError)) {
 		return ""
 	}
 	path, err := decodePath(rawPath)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"slices"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/git"
@@ -161,6 +162,9 @@ func (s *search) rankFiles() error {
 		c := &r.candidates[i]
 		c.score = scanner.Score(s.query.ranking, statistics, c.path, &c.tally.Tally)
 	}
+	s.result.Missing = slices.DeleteFunc(s.query.ranking.Missing(statistics), func(name string) bool {
+		return slices.ContainsFunc(r.candidates, func(c candidate) bool { return hasName(c.path, name) })
+	})
 	slices.SortFunc(r.candidates, compareCandidates)
 	first := r.candidates[:min(len(r.candidates), maxReread)]
 	if err := s.reread(first, func(i int, sc *scratch, text rank.Text) {
@@ -170,6 +174,11 @@ func (s *search) rankFiles() error {
 	}
 	slices.SortFunc(first, compareCandidates)
 	return s.page(statistics)
+}
+
+// hasName reports whether a path has a name, but for its underscores.
+func hasName(path, name string) bool {
+	return strings.Contains(strings.ToLower(strings.ReplaceAll(path, "_", "")), strings.ToLower(name))
 }
 
 func compareCandidates(a, b candidate) int {

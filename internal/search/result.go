@@ -94,7 +94,9 @@ type Result struct {
 	Scanned bool
 	// Within reports that no file has one of the words, and that these files have all of them within longer words.
 	Within bool
-	Counts Counts
+	// Missing are names of the query, without underscores, that no file has as a whole.
+	Missing []string
+	Counts  Counts
 	// Stopped is the limit that ended the search; "" if the search is complete. Cursor continues.
 	Stopped Stop
 	Cursor  string

@@ -234,6 +234,10 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		return found{}, err
 	}
 	name, steps := cutSteps(f.ref)
+	if _, err := v.snapshot.Resolve(ctx, name); err == nil && steps != "" {
+		return found{}, say("%s is there, but %s leads to no commit from it: the history is shorter, or a commit "+
+			"has fewer parents.", quote(clip(name)), quote(clip(steps)))
+	}
 	same := v.sameRefs(name, git.BranchPrefix, git.TagPrefix)
 	if len(same) == 1 && !slices.Contains(commonDefaultBranches, f.ref) {
 		return v.useSame(ctx, f, same[0], steps)

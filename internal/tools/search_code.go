@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ var cases = map[string]pattern.Case{"sensitive": pattern.Sensitive, "insensitive
 type codeArguments struct {
 	place
 	query, ref, sha, path, syntax, letters, sort, show, cursor string
-	context, perPage                                           int
+	context, perPage, page                                     int
 }
 
 func (a *codeArguments) define(p *arguments.List) {
@@ -86,12 +87,17 @@ func (a *codeArguments) define(p *arguments.List) {
 		"insensitive")
 	p.Number(&a.context, "context_lines", "Lines around each match.", 0, search.MaxContext)
 	p.Number(&a.perPage, "perPage", "Files (10); with sort=path lines (50).", 1, maxFound)
+	p.Number(&a.page, "page", "Only 1: cursor goes on.", 1, math.MaxInt32).Hidden = true
 	p.Text(&a.cursor, "cursor", "")
 }
 
 // check refuses what cannot be shown together.
 func (a *codeArguments) check() error {
+	a.path = strings.TrimPrefix(a.path, "./")
 	switch {
+	case a.page > 1 && a.cursor == "":
+		return say("A search has no numbered pages. Go on with the cursor at the end of the result before, or give "+
+			"perPage up to %d.", maxRankedFiles)
 	case a.show == showLines:
 		return nil
 	case a.sort == sortPath:

@@ -247,9 +247,11 @@ func (f searchResult) note(r *result, request search.Request) {
 		r.note("%s of %d found; %s of %s searched.", plural(len(f.Files), "file"), f.Ranked, plural(c.Files, "file"),
 			plural(c.Repositories, "repository"))
 		f.noteRanking(r, request)
-	} else {
+	} else if c.Files+c.Repositories > 0 || request.Cursor == "" {
 		r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
 			plural(c.Repositories, "repository"))
+	} else { // all of them were counted by the pages before
+		r.note("%s found.", plural(f.Lines, "line"))
 	}
 	if f.Scanned && c.Files >= manyScanned {
 		r.note("Every file was read: no three characters in a row are in all matches.")
@@ -287,7 +289,7 @@ func (f searchResult) note(r *result, request search.Request) {
 }
 
 // qualified matches a string that looks like a qualifier with its value.
-var qualified = regexp.MustCompile(`^([a-z]+):[^:/]`)
+var qualified = regexp.MustCompile(`^([a-z]+):[^:/\s]\S*$`)
 
 // nothing explains why no line was found, including failures to search.
 func (f searchResult) nothing(query search.Query) string {
@@ -297,6 +299,9 @@ func (f searchResult) nothing(query search.Query) string {
 	case c.Repositories == 0:
 		return "No repository was searched: repo:, org: and user: fit no name, or those that they fit have no " +
 			"commits. org:x is repo:x/*. Find names with search_repositories."
+	case c.Files+c.Binary+c.Large == 0:
+		return "No file fits path and the qualifiers path:, filename:, extension: and language:, whatever the words " +
+			"are. Find paths with find_files."
 	}
 	if explained := unknownQualifier(query); explained != "" {
 		return "Nothing fits. " + explained
@@ -351,6 +356,10 @@ func (f searchResult) noteRanking(r *result, request search.Request) {
 		return slices.ContainsFunc(file.Lines, func(l search.Line) bool { return l.Definition })
 	}) {
 		r.note("= marks definitions.")
+	}
+	if len(f.Missing) > 0 && f.Cut == "" && request.Cursor == "" && f.Ranked > 0 {
+		names := quote(clip(strings.Join(f.Missing, ", ")))
+		r.note("No file has %s as a whole name: these files have its parts.", names)
 	}
 	if f.Within {
 		r.note("No file has these as words; these files have all of them within words.")

@@ -44,6 +44,9 @@
 //	generated         0.3    hardly read; what it was made from says the same
 //	vendored          0.3    foreign code, which was copied
 //
+// Where some file has an identifier of several parts as a whole, the parts alone are not the word; a query that is one
+// such identifier has all files with it first, also documentation and data.
+//
 // Files whose names are words of the query, as "eval.c" or "src/eval.c", come first: who writes a name means the file.
 // Code and tests that have all words come before other files, whatever their scores are, and among these the ones that
 // define the only word of the query or what its pattern matches. Documentation, data and generated code do not: the

@@ -44,8 +44,9 @@ type word []option
 // option is a list of identifiers, of which all are needed.
 type option []identifier
 
-// identifier is had as a whole, or by all its parts.
+// identifier is had as a whole or, if no file has it so, by all its parts.
 type identifier struct {
+	text  string
 	whole int
 	parts []int // none if there is only one
 }
@@ -89,9 +90,10 @@ func (q *Query) add(words [][]string, all bool) bool {
 
 func (q *Query) identifier(parts []string) identifier {
 	if len(parts) == 1 {
-		return identifier{whole: q.term(parts[0], weightWhole)}
+		return identifier{text: parts[0], whole: q.term(parts[0], weightWhole)}
 	}
-	i := identifier{whole: q.term(strings.Join(parts, ""), weightSpecific)}
+	name := strings.Join(parts, "")
+	i := identifier{text: name, whole: q.term(name, weightSpecific)}
 	for _, p := range parts {
 		i.parts = append(i.parts, q.term(p, weightPart))
 	}
@@ -206,37 +208,47 @@ func (q *Query) isOnly(term int) bool {
 }
 
 // hasAll reports whether a file with the given weights of terms has all words.
-func (q *Query) hasAll(have []float64) bool {
+func (q *Query) hasAll(have []float64, all *Statistics) bool {
 	for _, w := range q.words {
-		if !w.in(have) {
+		if !w.in(have, all) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w word) in(have []float64) bool {
-	for _, o := range w {
-		if o.in(have) {
-			return true
-		}
-	}
-	return false
+func (w word) in(have []float64, all *Statistics) bool {
+	return slices.ContainsFunc(w, func(o option) bool { return o.in(have, all) })
 }
 
-func (o option) in(have []float64) bool {
+func (o option) in(have []float64, all *Statistics) bool {
 	for _, i := range o {
-		if have[i.whole] > 0 {
-			continue
+		switch {
+		case have[i.whole] > 0:
+		case len(i.parts) == 0 || all.with[i.whole] > 0:
+			return false
+		case slices.ContainsFunc(i.parts, func(p int) bool { return have[p] == 0 }):
+			return false
 		}
-		for _, p := range i.parts {
-			if have[p] == 0 {
-				return false
+	}
+	return true
+}
+
+// hasName reports whether the query is one name of several parts, and a file has that as a whole.
+func (q *Query) hasName(have []float64) bool {
+	return len(q.words) == 1 && slices.ContainsFunc(q.words[0], func(o option) bool {
+		return len(o) == 1 && len(o[0].parts) > 0 && have[o[0].whole] > 0
+	})
+}
+
+// Missing returns the names of several parts in the query, without their underscores, that no file has as a whole.
+func (q *Query) Missing(all *Statistics) (names []string) {
+	for _, w := range q.words {
+		for _, i := range w[0] {
+			if len(w) == 1 && len(i.parts) > 0 && all.with[i.whole] == 0 {
+				names = append(names, i.text)
 			}
 		}
-		if len(i.parts) == 0 {
-			return false
-		}
 	}
-	return true
+	return names
 }

@@ -30,7 +30,7 @@ func (s *Statistics) rarity(term int) float64 {
 // Score tells where a file comes among others.
 type Score struct {
 	Named   bool // the query has the name of the file
-	HasAll  bool // code that has all words
+	HasAll  bool // code that has all words, or any file with the name that is all of the query
 	Defines bool // code that defines the only word, or what the pattern matches
 	Value   float64
 }
@@ -79,5 +79,8 @@ func (s *Scanner) Score(q *Query, all *Statistics, path string, t *Tally) Score 
 		value += q.value(i, all) * n
 	}
 	c := classOf(path, t.Generated, in.folders)
-	return Score{q.names(path), c.isMeant() && q.hasAll(have), c.isMeant() && defines, value * c.factor()}
+	return Score{
+		Named: q.names(path), HasAll: c.isMeant() && q.hasAll(have, all) || q.hasName(have),
+		Defines: c.isMeant() && defines, Value: value * c.factor(),
+	}
 }
