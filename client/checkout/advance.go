@@ -116,10 +116,10 @@ func (a *advance) baseOfUpdate(ctx context.Context) (git.ID, error) {
 }
 
 // knows reports whether the clone has all of a commit, or of an annotated tag, and there is nothing to do. Where it has
-// another one of the server's branch, or another branch, the members of the archive say more. Where a run has left
-// HEAD, the server's branch may have been moved back to a commit that the clone has.
+// another one of the server's branch, the members of the archive say more. Where a run has left HEAD, the server's
+// branch may have been moved back to a commit that the clone has.
 func (a *advance) knows(ctx context.Context, announced string) (bool, error) {
-	if k := a.known; a.options.Ref != k.Ref || a.head.Name != k.Head || announced != k.origin() || k.Writing != "" {
+	if k := a.known; a.options.Ref != k.Ref || announced != k.origin() || k.Writing != "" {
 		return false, nil
 	}
 	if a.isOurs() {
