@@ -45,15 +45,17 @@ func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotg
 	if a.base, err = a.baseOfUpdate(ctx); err != nil {
 		return Result{}, err
 	}
-	result, err := a.tryBase(ctx, f, c, a.base.String())
-	switch {
-	case errors.Is(err, errOtherBase):
-		a.base = head.Commit
-		return a.tryBase(ctx, f, c, a.base.String())
-	case errors.Is(err, errWhole):
-		return a.tryBase(ctx, f, c, "")
-	default:
-		return result, err
+	for from := a.base.String(); ; {
+		result, err := a.tryBase(ctx, f, c, from)
+		switch {
+		case errors.Is(err, errOtherBase):
+			a.base = head.Commit
+			from = a.base.String()
+		case errors.Is(err, errWhole):
+			from = ""
+		default:
+			return result, err
+		}
 	}
 }
 
