@@ -60,6 +60,75 @@ struct s {
 19 20 22 0 static const int table[] = {
 23 23 24 0 int declared(int a,
 25 25 27 0 struct s {`},
+		"here-documents of a shell": {"a.sh", `one() {
+	cat > file <<EOF && cat <<-'END' | sort
+text at the margin
+}
+EOF
+more
+	END
+	echo $((1 << 2))
+}
+two() {
+	cat <<< word
+	echo
+}
+`, `1 1 9 0 one() {
+10 10 13 0 two() {`},
+		"here-documents of Ruby": {"a.rb", `class A
+  def one
+    x = <<~SQL
+select
+end
+    SQL
+    list << word
+  end
+
+  def two
+  end
+end
+`, `1 1 12 0 class A
+2 2 8 1 def one
+10 10 11 1 def two`},
+		"here-documents of Perl": {"a.pl", `sub one {
+	print <<"A", <<'B';
+}
+A
+}
+B
+	return 1 << 2;
+}
+sub two {
+}
+`, `1 1 8 0 sub one {
+9 9 10 0 sub two {`},
+		"here-documents of PHP": {"a.php", `<?php
+class R {
+    function one() {
+        return f(<<<EOT
+}
+EOT, 1);
+    }
+    function two() {
+    }
+}
+`, `2 2 10 0 class R {
+3 3 7 1 function one() {
+8 8 9 1 function two() {`},
+		"strings of Elixir": {"a.ex", `defmodule A do
+  def one do
+    """
+text
+end
+    """
+  end
+
+  def two do
+  end
+end
+`, `1 1 11 0 defmodule A do
+2 2 7 1 def one do
+9 9 10 1 def two do`},
 		"signatures with bodies below": {"a.c", `static int f(int a,
 	     int b)
 {

@@ -2,6 +2,7 @@ package definitions
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
@@ -17,6 +18,9 @@ type notation struct {
 	quotes          string // what strings are between
 	spanning        string // those of the quotes whose strings may have several lines
 	tripled         string // those of the quotes of which three enclose strings of several lines
+	// document matches the beginning of a here-document, whose lines follow that one; its group is the word that ends
+	// it. nil: there are none.
+	document *regexp.Regexp
 }
 
 // notations are those of languages, by their names in gitattributes(5) and in github-linguist.
@@ -27,6 +31,9 @@ var notations = func() map[string]notation {
 		change(&n)
 		return n
 	}
+	// The word of a shell may stand apart, which elsewhere is a shift.
+	shell := regexp.MustCompile(`(?:^|[^<])<<-?\s*\\?["']?([A-Za-z_]\w*)`)
+	script := regexp.MustCompile("<<[-~]?[\"'`]?([A-Za-z_]\\w*)")
 	all := map[string]notation{"markdown": {hasHeadings: true}}
 	for _, row := range []struct {
 		notation notation
@@ -36,9 +43,15 @@ var notations = func() map[string]notation {
 			"cpp", "csharp", "objc", "C", "C++", "C#", "Objective-C", "Objective-C++", "Cuda", "GLSL", "HLSL", "Metal",
 		}},
 		{blocks, []string{
-			"css", "dts", "php", "ActionScript", "Apex", "D", "Go", "Hack", "Haxe", "Less", "Odin", "PHP",
+			"css", "dts", "ActionScript", "Apex", "D", "Go", "Hack", "Haxe", "Less", "Odin",
 			"Protocol Buffer", "SCSS", "Solidity", "SystemVerilog", "Thrift", "Verilog",
 		}},
+		{with(func(n *notation) {
+			n.document = regexp.MustCompile(`<<<[ \t]*["']?([A-Za-z_]\w*)`)
+		}), []string{"php", "PHP"}},
+		{notation{comment: "#", document: shell}, []string{"bash", "Shell"}},
+		{notation{comment: "#", document: script}, []string{"perl", "Perl", "ruby", "Ruby", "Crystal"}},
+		{notation{comment: "#", quotes: `"`, tripled: `"`}, []string{"elixir", "Elixir"}},
 		{with(func(n *notation) { n.tripled = `"` }), []string{"java", "kotlin", "Java", "Kotlin", "Scala", "Swift"}},
 		{with(func(n *notation) { n.tripled = `"'` }), []string{"Dart", "Groovy"}},
 		{with(func(n *notation) { n.quotes, n.spanning = "\"'`", "`" }), []string{"JavaScript", "TSX", "TypeScript"}},
@@ -64,13 +77,21 @@ var endOfComment = []byte("*/")
 // string, because that is a part of the statement before, and those that an instruction goes on in.
 func (n notation) inside(lines [][]byte) []bool {
 	inside := make([]bool, len(lines))
-	if n.quotes == "" {
+	if n.quotes == "" && n.document == nil {
 		return inside
 	}
 	var open []byte // what ends the comment or string; nil outside of them
 	opened, instruction := 0, false
+	documents := 0 // lines up to here are in here-documents
 	for i, line := range lines {
 		line = bytes.TrimSpace(line)
+		if i < documents {
+			inside[i] = true
+			continue
+		}
+		if open == nil {
+			documents = n.endOfDocuments(lines, i)
+		}
 		inside[i] = open != nil || instruction || n.hasPreprocessor && bytes.HasPrefix(line, []byte{'"'})
 		if open == nil {
 			opened = i + 1
@@ -83,6 +104,32 @@ func (n notation) inside(lines [][]byte) []bool {
 		clear(inside[opened:])
 	}
 	return inside
+}
+
+// endOfDocuments returns the line after the here-documents that begin in a line, 0 if none does. What has no end was
+// none, but perhaps a shift.
+func (n notation) endOfDocuments(lines [][]byte, at int) int {
+	line := bytes.TrimSpace(lines[at])
+	if n.document == nil || n.startsComment(line, nil) {
+		return 0
+	}
+	end := 0
+	for _, word := range n.document.FindAllSubmatch(line, -1) {
+		after := max(end, at+1)
+		for after < len(lines) && !endsDocument(lines[after], word[1]) {
+			after++
+		}
+		if after < len(lines) {
+			end = after + 1
+		}
+	}
+	return end
+}
+
+// endsDocument reports whether a line has the word alone, or before the rest of a statement as in PHP.
+func endsDocument(line, word []byte) bool {
+	rest, ok := bytes.CutPrefix(bytes.TrimSpace(line), word)
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(";,)"), rest[0]) >= 0)
 }
 
 // openAfter returns what ends the comment or string that is open behind a line, if open is what was before it.
