@@ -93,7 +93,7 @@ func Clone(ctx context.Context, in io.Reader, dir string, o unpack.Options) (rep
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	defer func() { err = errors.Join(err, dotgit.Remove(stage)) }()
 	tree := filepath.Join(stage, "tree")
 	if err := os.Mkdir(tree, 0o777); err != nil { //nolint:gosec // the umask decides
 		return report, err
@@ -211,7 +211,7 @@ func (f *folder) makeClone(ctx context.Context, c *client.Client) (_ Result, err
 	if r.clone, err = newClone(f.path(repositoryName)); err != nil {
 		return r.result, err
 	}
-	defer func() { err = errors.Join(err, r.clone.Close(), os.RemoveAll(f.path(repositoryName))) }()
+	defer func() { err = errors.Join(err, r.clone.Close(), dotgit.Remove(f.path(repositoryName))) }()
 	d, err := r.open(ctx, c, f.options.Ref)
 	if err != nil {
 		return r.result, err

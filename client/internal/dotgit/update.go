@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 
@@ -33,7 +35,7 @@ const incomingFolder = "repomcp-incoming"
 // Receive begins an archive for the repository.
 func (r *Repository) Receive() (*Incoming, error) {
 	folder := filepath.Join(r.folder, incomingFolder)
-	if err := os.RemoveAll(folder); err != nil { // of a killed run
+	if err := Remove(folder); err != nil { // of a killed run
 		return nil, err
 	}
 	in, err := Receive(folder)
@@ -54,7 +56,17 @@ func (r *Repository) Receive() (*Incoming, error) {
 }
 
 // Discard removes what has come for an existing repository.
-func (in *Incoming) Discard() error { return errors.Join(in.Close(), os.RemoveAll(in.folder)) }
+func (in *Incoming) Discard() error { return errors.Join(in.Close(), Remove(in.folder)) }
+
+// Remove removes a folder with what is in it. A file system in user space (FUSE) keeps a file that was just closed
+// for a moment under another name, and the folder is not empty then.
+func Remove(folder string) error {
+	for start := time.Now(); ; time.Sleep(lockStep) {
+		if err := os.RemoveAll(folder); !errors.Is(err, syscall.ENOTEMPTY) || time.Since(start) > lockPatience {
+			return err
+		}
+	}
+}
 
 // Compare compares what has come with its commit, and with the one that the archive is the difference
 // from.
