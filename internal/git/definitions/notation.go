@@ -3,7 +3,9 @@ package definitions
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // notation is how a language is written, as far as the ends of definitions depend on it.
@@ -82,7 +84,7 @@ func (n notation) inside(lines [][]byte) []bool {
 	}
 	var open []byte // what ends the comment or string; nil outside of them
 	opened, instruction := 0, false
-	documents := 0 // lines up to here are in here-documents
+	documents, ends := 0, n.endsOfDocuments(lines) // lines up to here are in here-documents
 	for i, line := range lines {
 		line = bytes.TrimSpace(line)
 		if i < documents {
@@ -90,7 +92,7 @@ func (n notation) inside(lines [][]byte) []bool {
 			continue
 		}
 		if open == nil {
-			documents = n.endOfDocuments(lines, i)
+			documents = n.endOfDocuments(line, i, ends)
 		}
 		inside[i] = open != nil || instruction || n.hasPreprocessor && bytes.HasPrefix(line, []byte{'"'})
 		if open == nil {
@@ -106,30 +108,39 @@ func (n notation) inside(lines [][]byte) []bool {
 	return inside
 }
 
+// endsOfDocuments returns the lines that can end a here-document, by their words: those with a word alone, or before
+// the rest of a statement as in PHP.
+func (n notation) endsOfDocuments(lines [][]byte) map[string][]int {
+	ends := make(map[string][]int)
+	for i, line := range lines {
+		if n.document == nil {
+			break
+		}
+		line = bytes.TrimSpace(line)
+		rest := bytes.TrimLeftFunc(line, isOfWord)
+		if len(rest) < len(line) && (len(rest) == 0 || strings.IndexByte(";,)", rest[0]) >= 0) {
+			word := string(line[:len(line)-len(rest)])
+			ends[word] = append(ends[word], i)
+		}
+	}
+	return ends
+}
+
+func isOfWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
 // endOfDocuments returns the line after the here-documents that begin in a line, 0 if none does. What has no end was
 // none, but perhaps a shift.
-func (n notation) endOfDocuments(lines [][]byte, at int) int {
-	line := bytes.TrimSpace(lines[at])
-	if n.document == nil || n.startsComment(line, nil) {
+func (n notation) endOfDocuments(line []byte, at int, ends map[string][]int) (end int) {
+	if n.document == nil || !bytes.Contains(line, []byte("<<")) || n.startsComment(line, nil) {
 		return 0
 	}
-	end := 0
-	for _, word := range n.document.FindAllSubmatch(line, -1) {
-		after := max(end, at+1)
-		for after < len(lines) && !endsDocument(lines[after], word[1]) {
-			after++
-		}
-		if after < len(lines) {
-			end = after + 1
+	for _, begun := range n.document.FindAllSubmatch(line, -1) {
+		of := ends[string(begun[1])]
+		if i, _ := slices.BinarySearch(of, max(end, at+1)); i < len(of) {
+			end = of[i] + 1
 		}
 	}
 	return end
-}
-
-// endsDocument reports whether a line has the word alone, or before the rest of a statement as in PHP.
-func endsDocument(line, word []byte) bool {
-	rest, ok := bytes.CutPrefix(bytes.TrimSpace(line), word)
-	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(";,)"), rest[0]) >= 0)
 }
 
 // openAfter returns what ends the comment or string that is open behind a line, if open is what was before it.
