@@ -241,12 +241,11 @@ func TestManyDownloadsBuildOnce(t *testing.T) {
 
 func TestAlteredCacheGivesNoWrongByte(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
 	root, repo := newRepo(t)
 	repo.Commit("main", gittest.Regular("a", gittest.Noise(300_000)))
 	want := repo.Archive("--format=tar", "main")
-	// The cache is closed after each case, which waits until the archive is kept.
-	one := func(t *testing.T, damaged int64) {
+	// Each case has a folder of its own: a process that another test starts may hold the lock of a closed one.
+	one := func(t *testing.T, dir string, damaged int64) {
 		c := newCache(t, dir, nil)
 		s := newService(t, root, Options{Cache: c})
 		if got := contentOf(t, mustFind(t, s, "repo://repo/archive/main.tar")); !bytes.Equal(got, want) {
@@ -256,23 +255,25 @@ func TestAlteredCacheGivesNoWrongByte(t *testing.T) {
 			t.Errorf("%+v", stats)
 		}
 	}
-	t.Run("built", func(t *testing.T) { one(t, 0) })
+	dir := t.TempDir()
+	t.Run("built", func(t *testing.T) { one(t, dir, 0) }) // it ends when the cache is closed, and the archive is kept
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	raw, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
 	cases := 0
 	for at := 1; at < len(want); at += 40_000 {
 		t.Run(fmt.Sprint("byte ", at), func(t *testing.T) {
-			files, err := filepath.Glob(filepath.Join(dir, "*"))
-			if err != nil || len(files) != 1 {
-				t.Fatal(files, err)
-			}
-			raw, err := os.ReadFile(files[0])
-			if err != nil {
+			dir, altered := t.TempDir(), bytes.Clone(raw)
+			altered[at] ^= 1
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(files[0])), altered, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			raw[at] ^= 1
-			if err := os.WriteFile(files[0], raw, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			one(t, 1)
+			one(t, dir, 1)
 		})
 		cases++
 	}
