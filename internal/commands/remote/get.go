@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -47,7 +48,8 @@ The name after -o says which archive it is to be (.tar.gz, .tar.zst, .tar.xz, .t
 begins anew, up to two times.
 
 With --extract an archive (tar, tar.gz, tar.zst) is unpacked into a folder while it
-arrives; nothing is written outside of it. With --resume what came of a download
+arrives. Nothing is written outside of it, and files of the same names are replaced,
+as by tar; sync keeps those that were edited. With --resume what came of a download
 that failed stays beside the file, as FILE.part, and the next one goes on there.
 
 With --checkout the folder becomes a git clone of the branch, tag or commit, as of git
@@ -276,14 +278,14 @@ func (f *getFlags) continued(ctx context.Context, s *source) error {
 	if err != nil {
 		return err
 	}
-	if d.ETag != "" {
-		err = os.WriteFile(tag, []byte(d.ETag), 0o600)
-	}
+	// After the old bytes are gone, and without an ETag too: it tells this command's partial files
+	// from a user's.
+	err = os.WriteFile(tag, []byte(d.ETag), 0o600)
 	if err == nil {
 		err = f.copy(out, d, from)
 	}
 	if err = errors.Join(err, out.Close()); errors.Is(err, client.ErrDamaged) {
-		_ = os.Remove(tag) // the received bytes cannot be resumed
+		_, _ = os.Remove(part), os.Remove(tag) // the received bytes cannot be resumed
 	}
 	if err != nil {
 		return err
@@ -300,16 +302,29 @@ func (f *getFlags) continued(ctx context.Context, s *source) error {
 
 // openRest opens the missing part of a file, or all of it.
 func (f *getFlags) openRest(ctx context.Context, s *source, part, tag string) (*client.Download, int64, error) {
-	etag, err := os.ReadFile(tag)
-	have, other := os.Open(part)
-	if err != nil || other != nil {
+	have, err := os.Open(part)
+	if errors.Is(err, fs.ErrNotExist) {
 		d, err := f.open(ctx, s, client.Part{})
 		return d, 0, err
+	}
+	if err != nil {
+		return nil, 0, err
 	}
 	defer func() { _ = have.Close() }() // only read
 	info, err := have.Stat()
 	if err != nil {
 		return nil, 0, err
+	}
+	etag, err := os.ReadFile(tag)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && info.Size() > 0:
+		return nil, 0, fmt.Errorf("%s is not from an earlier --resume: no %s is beside it; move it away, "+
+			"or name another file with -o", part, filepath.Base(tag))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, 0, err
+	case len(etag) == 0:
+		d, err := f.open(ctx, s, client.Part{})
+		return d, 0, err
 	}
 	d, err := f.open(ctx, s, client.Part{ETag: string(etag), Content: have})
 	if errors.Is(err, client.ErrNotResumed) {
