@@ -11,7 +11,7 @@ import (
 func versioned(t *testing.T) (*site, *gittest.Repo) {
 	t.Helper()
 	s, repo := single(t)
-	first := repo.Commit("Main", gittest.Regular("src/app/main.go", "1"), gittest.Regular("a/doc.md", "2"),
+	first := repo.Commit("Main", gittest.Regular("src/app/main.go", strings.Repeat("line\n", 20)), gittest.Regular("a/doc.md", "2"),
 		gittest.Regular("b/doc.md", "3"))
 	for _, tag := range []string{
 		"v2.45.0", "v2.45.0-rc1", "v5.11.0", "release-1.2", "one-3.4", "v1", "v1.0.0", "v7.0", "7.0.0", "x86-64",
@@ -84,7 +84,7 @@ func TestTheOnlyPathThatSaysTheSameIsTaken(t *testing.T) {
 	s, _ := versioned(t)
 	for path, want := range map[string]string{
 		"main.go": "src/app/main.go", "app/main.go": "src/app/main.go", "one/src/app/main.go": "src/app/main.go",
-		"src/app/main.go:12": "src/app/main.go", "src/app/main.go#L3-L9": "src/app/main.go",
+		"src/app/main.go:12": "src/app/main.go", "app/main.go#L3-L9": "src/app/main.go",
 	} {
 		for _, tool := range []string{"get_file_contents", "get_file_blame"} {
 			r := s.call(tool, args{"repo": "one", "path": path})
@@ -109,6 +109,53 @@ func TestTheOnlyPathThatSaysTheSameIsTaken(t *testing.T) {
 	if r := s.call("get_repository_tree", args{"repo": "one", "path": "app"}); r.failed ||
 		!strings.Contains(r.text, "this is src/app.") {
 		t.Errorf("%s", r.text)
+	}
+}
+
+// The lines after a path, as other programs write them, are those of the file.
+func TestLinesAfterAPathAreThoseOfTheFile(t *testing.T) {
+	s, repo := versioned(t)
+	repo.Commit("Main", gittest.Regular("doc.md", "1\n2\n3\n4\n"), gittest.Regular("a/doc.md", "2"),
+		gittest.Regular("odd:2", "1\n2\n"))
+	for _, c := range []struct{ path, want, absent string }{
+		{"doc.md:3", "Lines 3 to 4 are shown.", ""},
+		{"doc.md:2-3", "Lines 2 to 3 are shown.", ""},
+		{"doc.md:2:17", "Lines 2 to 4 are shown.", ""},
+		{"doc.md#L1-L2", "Lines 1 to 2 are shown.", ""},
+		{"doc.md:3-2", "this is doc.md.", "are shown"},
+		{"odd:2", "odd:2 of one", "are shown"},
+		{"doc.md:5", "doc.md has 4 lines.", ""},
+	} {
+		r := s.call("get_file_contents", args{"repo": "one", "path": c.path})
+		if !strings.Contains(r.text, c.want) || c.absent != "" && strings.Contains(r.text, c.absent) {
+			t.Errorf("%s: %s", c.path, r.text)
+		}
+	}
+	r := s.call("get_file_contents", args{"repo": "one", "path": "doc.md:3", "start_line": 1, "end_line": 1})
+	if !strings.Contains(r.text, "Lines 1 to 1 are shown.") {
+		t.Errorf("lines that are asked for: %s", r.text)
+	}
+	r = s.call("get_file_contents", args{"repo": "one", "files": []any{args{"path": "doc.md:2-3"}}})
+	if !strings.Contains(r.text, "lines 2 to 3 of 4") {
+		t.Errorf("several files: %s", r.text)
+	}
+	r = s.call("get_file_blame", args{"repo": "one", "path": "doc.md:2-3"})
+	if strings.Contains(r.text, "  1 1\n") || !strings.Contains(r.text, "  2 2\n") {
+		t.Errorf("blame: %s", r.text)
+	}
+}
+
+// A query that no path contains, but that is a pattern, is taken for one.
+func TestAQueryThatIsAPatternFindsFiles(t *testing.T) {
+	s, _ := versioned(t)
+	for query, want := range map[string]string{
+		"*.go": "these match it as glob", "src/**": "these match it as glob", "*.c": "No path fits",
+		"*.go x": "No path fits",
+	} {
+		r := s.call("find_files", args{"repo": "one", "query": query})
+		if r.failed || !strings.Contains(r.text, want) {
+			t.Errorf("%s: %s", query, r.text)
+		}
 	}
 }
 

@@ -65,6 +65,14 @@ func (v *visit) findFiles(ctx context.Context, a findArguments) error {
 	if err != nil {
 		return err
 	}
+	if pattern := a.asGlob(); len(paths) == 0 && pattern.glob != "" {
+		if paths, err = v.findPaths(ctx, pattern, at); err != nil {
+			return err
+		}
+		if len(paths) > 0 {
+			v.note("No path has the characters %s; these match it as glob.", quote(clip(a.query)))
+		}
+	}
 	a.pin(at.ID)
 	w, err := a.window(len(paths), nil)
 	if err != nil {
@@ -78,6 +86,14 @@ func (v *visit) findFiles(ctx context.Context, a findArguments) error {
 	v.note("%s.", at)
 	v.data = data
 	return v.pointManifest(ctx, at, w, len(data.Files))
+}
+
+// asGlob returns the search whose glob is the query, if that looks like a pattern and is all there is.
+func (a findArguments) asGlob() findArguments {
+	if a.glob == "" && strings.Contains(a.query, "*") && !strings.ContainsAny(a.query, ` "`) {
+		a.query, a.glob = "", a.query
+	}
+	return a
 }
 
 // findPaths walks the tree and sorts the matching paths.

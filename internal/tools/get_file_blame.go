@@ -71,6 +71,7 @@ func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
 		return say("%s is a %s, not a file. See what is in it with get_repository_tree.", quote("/"+e.path),
 			kindOf(e.Mode))
 	}
+	a.lineRange = a.orSuffix(a.path, e)
 	a.start = max(a.start, 1)
 	last := a.start + maxBlamedLines - 1
 	if a.end != 0 {
@@ -106,7 +107,6 @@ func (f file) showBlame(ctx context.Context, found history.BlameResult, a lineRa
 	v := blameView{data: data, found: found, size: jsonSize(data)}
 	v.fill(f.entry.path)
 	f.content, f.data = v.text.String(), data
-	a.start = max(a.start, 1)
 	last := a.start + v.shown - 1
 	f.note("%s of %s, %s.", quote(clip(f.entry.path)), f.at, plural(found.Lines, "line"))
 	if v.clipped {

@@ -84,6 +84,20 @@ func (a *lineRange) check() error {
 	return nil
 }
 
+// orSuffix returns the lines that follow a path, if the file has another name and no lines were
+// asked for otherwise. A single number is the first line.
+func (a lineRange) orSuffix(asked string, e entry) lineRange {
+	suffix := lineSuffix.FindStringSubmatch(asked)
+	if suffix == nil || a.start+a.end > 0 || strings.HasSuffix(asked, e.path) {
+		return a
+	}
+	start, end, _ := excerpt.ParseRange(suffix[1] + "-" + suffix[2])
+	if end > 0 && end < start {
+		return a
+	}
+	return lineRange{start: start, end: end}
+}
+
 // file is a file together with its commit.
 type file struct {
 	*visit
@@ -128,7 +142,7 @@ func (v *visit) getFileContents(ctx context.Context, a fileArguments) error {
 	case e.Mode.IsSymlink():
 		err = f.showLink()
 	default:
-		err = f.showLines(ctx, a.lineRange)
+		err = f.showLines(ctx, a.orSuffix(a.path, e))
 	}
 	return err
 }

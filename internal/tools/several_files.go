@@ -131,6 +131,7 @@ func (v *visit) openShown(ctx context.Context, a fileArguments, request fileRequ
 		return s, err
 	}
 	s.file = file{v, at, e}
+	s.request.lines = request.lines.orSuffix(request.path, e)
 	if !e.Mode.IsRegular() {
 		s.problem = fmt.Sprintf("%s is a %s. Ask for it with path alone.", quote(clip(e.path)), kindOf(e.Mode))
 		return s, nil

@@ -127,17 +127,22 @@ func noPath(at found, path string, alike []string) error {
 	return say("There is no %s in %s.%s", quote(clip(path)), at, hint)
 }
 
-// lineSuffix matches a line number after a path, as programs write it.
-var lineSuffix = regexp.MustCompile(`(:|#L)[0-9][-:L0-9]*$`)
+// lineSuffix matches the lines after a path, as programs write them: src/a.go:12, src/a.go:12:5,
+// src/a.go#L12-L20.
+var lineSuffix = regexp.MustCompile(`(?::|#L)([0-9]{1,9})(?:-L?([0-9]{1,9}))?[:0-9]*$`)
 
 // maxAlike bounds the paths that an error suggests.
 const maxAlike = 3
 
 // alike returns the entries that say the same as a missing path, and the paths with the same last
-// name. A path says the same if it lacks folders at its beginning, has further ones there, such as
-// the name of a clone's folder, or if a line number follows it.
+// name. A path says the same if it lacks folders at its beginning, or has further ones there, such as
+// the name of a clone's folder. Lines after it do not count; a path that is right without them is
+// the only one.
 func (v *visit) alike(ctx context.Context, at found, missing string) (same []entry, alike []string) {
 	missing = lineSuffix.ReplaceAllString(missing, "")
+	if e, err := v.snapshot.Lookup(at.Tree, missing); err == nil {
+		return []entry{{missing, e}}, nil
+	}
 	name := strings.ToLower(path.Base(missing))
 	root := entry{TreeEntry: git.TreeEntry{Mode: git.ModeDir, ID: at.Tree}}
 	err := v.walk(ctx, root, allLevels, func(e entry) bool {
