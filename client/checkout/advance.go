@@ -418,19 +418,25 @@ func (a *advance) rehearse(ctx context.Context) (err error) {
 func (a *advance) changes() (io.Reader, error) {
 	m := deltaManifest{Head: a.update.Commit.String(), Base: a.base.String()}
 	a.wanted = make(map[string]bool)
+	files := make(map[string]bool)   // a submodule is a folder, which takes the place of none
 	emptied := make(map[string]bool) // folders
 	for _, p := range a.update.Paths {
 		if p.New.Mode != 0 {
 			a.wanted[p.Path] = true
+			files[p.Path] = !p.New.Mode.IsGitlink()
 			continue
 		}
-		m.Deleted = append(m.Deleted, url.PathEscape(p.Path))
+		deleted := url.PathEscape(p.Path)
+		if p.Old.Mode.IsGitlink() {
+			deleted += "/"
+		}
+		m.Deleted = append(m.Deleted, deleted)
 		for at := path.Dir(p.Path); at != "." && !emptied[at]; at = path.Dir(at) {
 			emptied[at] = true
 		}
 	}
 	for at := range emptied {
-		if a.wanted[at] {
+		if files[at] {
 			m.TypeChanged = append(m.TypeChanged, url.PathEscape(at))
 		}
 	}

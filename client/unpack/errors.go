@@ -61,7 +61,7 @@ const (
 	Sparse       Reason = "it is a sparse file"
 	BadPatch     Reason = "it is a patch that does not say of what"
 	NotPatched   Reason = "it is a patch, and no content is given in its place"
-	GlobalHeader Reason = "it is a global header with more than a comment"
+	GlobalHeader Reason = "it is a global header with more than a comment and a time"
 )
 
 // RefusedError says that a member is not unpacked, whatever the [Options].

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 	"strings"
+	"time"
 )
 
 func (r *run) members() error {
@@ -33,7 +35,7 @@ func (r *run) members() error {
 
 func (r *run) member(header *tar.Header, content io.Reader) error {
 	if header.Typeflag == tar.TypeXGlobalHeader {
-		return r.comment(header)
+		return r.global(header)
 	}
 	m, err := r.parse(header)
 	if err != nil {
@@ -70,19 +72,30 @@ func (r *run) member(header *tar.Header, content io.Reader) error {
 	return err
 }
 
-// comment reads the comment of a global header. Other records would apply to all following members,
-// about which programs disagree.
-func (r *run) comment(header *tar.Header) error {
+// global reads a global header. It may have a comment, and a time that is too late for the members' headers. Other
+// records would apply to all following members, about which programs disagree.
+func (r *run) global(header *tar.Header) error {
+	if len(header.PAXRecords) == 0 { // archive/tar drops all of them where one is malformed
+		return refuse(GlobalHeader, header.Name)
+	}
 	for key, value := range header.PAXRecords {
-		if key != "comment" {
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case key == "mtime" && err == nil:
+			r.modTime = time.Unix(seconds, 0)
+		case key != "comment":
 			return refuse(GlobalHeader, header.Name)
 		}
-		r.report.Comment = value
-		if r.options.Comment != nil {
-			return r.options.Comment(value)
-		}
 	}
-	return nil
+	comment, ok := header.PAXRecords["comment"]
+	if !ok {
+		return nil
+	}
+	r.report.Comment = comment
+	if r.options.Comment == nil {
+		return nil
+	}
+	return r.options.Comment(comment)
 }
 
 var kinds = map[byte]Kind{tar.TypeReg: File, tar.TypeDir: Folder, tar.TypeSymlink: Symlink}
@@ -93,6 +106,9 @@ var refusedTypes = map[byte]Reason{tar.TypeLink: HardLink, tar.TypeGNUSparse: Sp
 func (r *run) parse(header *tar.Header) (Member, error) {
 	m := Member{
 		Path: header.Name, Target: header.Linkname, Executable: header.Mode&0o100 != 0, ModTime: header.ModTime,
+	}
+	if _, own := header.PAXRecords["mtime"]; !own && !r.modTime.IsZero() {
+		m.ModTime = r.modTime
 	}
 	kind, ok := kinds[header.Typeflag]
 	switch reason := refusedTypes[header.Typeflag]; {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Options of an [Unpacker]. The zero value unpacks everything.
@@ -118,8 +119,9 @@ type run struct {
 	folders  *folders
 	links    []link
 	entries  int64
-	manifest bool   // was taken
-	checked  string // the folder of the last member, whose name is valid
+	manifest bool      // was taken
+	checked  string    // the folder of the last member, whose name is valid
+	modTime  time.Time // of all members, if a global header has one
 	marker   *marker
 	buffer   []byte // for streamed files
 	small    pool

@@ -382,14 +382,15 @@ func (v *verifier) strays() error {
 	return nil
 }
 
-// dropKnown leaves objects out of the pack that the repository has already.
+// dropKnown leaves objects out of the pack that the repository has already. The empty tree stays: it counts as there
+// without an object, but git fsck wants one.
 func (v *verifier) dropKnown(s *git.Snapshot) error {
 	for _, e := range v.pack.entries {
 		has, err := s.Has(e.id)
 		if err != nil {
 			return err
 		}
-		if has {
+		if has && !e.id.IsEmptyTree() {
 			v.unwanted[e.id] = true
 		}
 	}

@@ -22,8 +22,8 @@ func (s *Selection) CheckFolder(entries []git.TreeEntry) error {
 }
 
 // checkClone refuses entries of a folder that cannot be in a clone: names that some system takes for
-// the clone's own .git, as git fsck does (hasDotgit), a .gitmodules that is a link, and an order
-// that an index does not have (treeNotSorted).
+// the clone's own .git (hasDotgit of git fsck; also git~2 and so on, since a folder may have had a git~1
+// before), a .gitmodules that is a link, and an order that an index does not have (treeNotSorted).
 func checkClone(entries []git.TreeEntry) error {
 	for i, e := range entries {
 		if i > 0 && orderName(entries[i-1]) >= orderName(e) {
@@ -31,9 +31,12 @@ func checkClone(entries []git.TreeEntry) error {
 				strconv.QuoteToGraphic(e.Name))
 		}
 		for part := range strings.SplitSeq(e.Name, `\`) { // separates folders on Windows
-			modules := e.Mode.IsSymlink() && filenames.StandsFor(part, submodulesFile, "gitmod~")
-			if modules || filenames.StandsForGit(part) {
-				return fmt.Errorf("%w: git does not check out %s", ErrClone, strconv.QuoteToGraphic(e.Name))
+			if filenames.StandsForGit(part) {
+				return fmt.Errorf("%w: some systems take %s for .git", ErrClone, strconv.QuoteToGraphic(e.Name))
+			}
+			if e.Mode.IsSymlink() && filenames.StandsFor(part, submodulesFile, "gitmod~") {
+				return fmt.Errorf("%w: %s is a symbolic link, which git does not take for .gitmodules", ErrClone,
+					strconv.QuoteToGraphic(e.Name))
 			}
 		}
 	}

@@ -18,7 +18,7 @@ type Options struct {
 	// info/attributes, Info, applies as well.
 	Attributes Use
 	Info       []byte
-	// Clone refuses a tree that no index can have, or that git does not check out: [ErrClone].
+	// Clone refuses a tree that no index can have, or that is unsafe to check out: [ErrClone].
 	Clone bool
 	// LFS replaces Git LFS pointers by their objects.
 	LFS bool

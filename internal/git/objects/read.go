@@ -19,12 +19,9 @@ func (s *Snapshot) Type(id ID) (Type, error) {
 	return kind, err
 }
 
-// emptyTree is the id of a tree without entries. Git knows it without an object, and git commit-tree of it makes none.
-const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-
 // isEmptyTree reports whether an object that is not there is the empty tree.
 func isEmptyTree(id ID, err error) bool {
-	return errors.Is(err, ErrNotFound) && id.String() == emptyTree
+	return errors.Is(err, ErrNotFound) && id.IsEmptyTree()
 }
 
 // Size returns the size of an object without inflating more than headers. It does not read the base

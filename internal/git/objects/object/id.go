@@ -35,6 +35,13 @@ func (id ID) String() string { return hex.EncodeToString(id[:]) }
 // IsZero reports whether id is all zeros, which names no object.
 func (id ID) IsZero() bool { return id == ID{} }
 
+// emptyTree is the id of a tree without entries.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+// IsEmptyTree reports whether it is the tree without entries. Git knows it without an object, and git commit-tree of
+// it makes none.
+func (id ID) IsEmptyTree() bool { return id.String() == emptyTree }
+
 // Compare orders ids as git sorts them: as unsigned bytes.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
 
