@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/repomcp/repomcp/client/internal/dotgit"
 	"github.com/repomcp/repomcp/client/unpack"
@@ -83,6 +84,11 @@ func (f *folder) adopt(r *dotgit.Repository, head dotgit.Head, s cloneState) err
 	index, err := r.Index()
 	if err != nil {
 		return err
+	}
+	for path := range index.Paths() {
+		if top, _, _ := strings.Cut(path, "/"); strings.EqualFold(top, stateFolder) { // on some system the same
+			return &unpack.RefusedError{Reason: unpack.ReservedName, Paths: []string{path}}
+		}
 	}
 	info, err := os.Stat(r.IndexFile())
 	if err != nil {

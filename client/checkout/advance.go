@@ -38,6 +38,9 @@ func (f *folder) advance(ctx context.Context, c *client.Client, repository *dotg
 	if err == nil {
 		err = f.adopt(repository, head, known)
 	}
+	if err == nil {
+		err = f.hide()
+	}
 	if err != nil {
 		return Result{}, err
 	}

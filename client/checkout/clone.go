@@ -182,14 +182,14 @@ func (f *folder) updateClone(ctx context.Context, c *client.Client) (Result, err
 	if f.options.DryRun {
 		return f.take(ctx, c, f.options.Ref, f.header.Commit, nil)
 	}
-	if err := f.hide(); err != nil {
-		return Result{}, err
-	}
 	repository, err := dotgit.Open(f.options.Dir)
 	switch {
 	case err != nil:
 		return Result{}, err
 	case repository == nil:
+		if err := f.hide(); err != nil {
+			return Result{}, err
+		}
 		return f.makeClone(ctx, c)
 	}
 	result, err := f.advance(ctx, c, repository)

@@ -1,10 +1,13 @@
 package checkout
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -73,4 +76,52 @@ func TestEmptyTreesArrive(t *testing.T) {
 	}
 	p.git("fsck", "--strict")
 	p.git("cat-file", "-p", "HEAD:d")
+}
+
+// TestClonesWithAStateOfTheirOwn: git checks out what a repository has at .repomcp, where a link would lead writes of
+// the state to other places.
+func TestClonesWithAStateOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, path string
+		link       bool
+		want       error
+	}{
+		{"link", ".repomcp/" + unfinished, true, ErrState},
+		{"ignored", ".repomcp/" + ignoreName, true, ErrState},
+		{"lock", ".repomcp/lock", true, ErrState},
+		{"state", ".repomcp/" + stateName, false, ErrState},
+		{"other", ".repomcp/x/y", false, nil},
+		{"case", ".REPOMCP/x", false, nil},
+	} {
+		for _, dry := range []bool{false, true} {
+			p := newClonePlace(t)
+			victim := filepath.Join(t.TempDir(), "victim")
+			p.must(os.WriteFile(victim, []byte("v"), 0o600))
+			file := gittest.Regular(c.path, "\n")
+			if c.link {
+				file = gittest.Symlink(c.path, victim)
+			}
+			p.commit(file, gittest.Regular("f", "1"))
+			p.repo.Git("clone", "-q", "file://"+p.repo.Dir, p.dir)
+			p.commit(gittest.Regular("f", "2"))
+			o := p.options()
+			checkouts(&o)
+			o.DryRun = dry
+			_, err := Sync(t.Context(), p.client, o)
+			var refused *unpack.RefusedError
+			if isRefused := errors.As(err, &refused); !errors.Is(err, ErrState) && !isRefused && !dry {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if content, err := os.ReadFile(victim); string(content) != "v" {
+				t.Errorf("%s: the other file is %q, %v", c.name, content, err)
+			}
+			if status := p.git("status", "--porcelain"); status != "" {
+				t.Errorf("%s: %s", c.name, status)
+			}
+		}
+	}
 }

@@ -123,8 +123,23 @@ func (f *folder) lockState() error {
 	if info, err := os.Lstat(f.state); err != nil || !info.IsDir() {
 		return errors.Join(err, fmt.Errorf("%w: .repomcp is no folder", ErrState))
 	}
+	if err := checkState(f.state); err != nil {
+		return err
+	}
 	f.lock, err = lock(f.state)
 	return err
+}
+
+// checkState refuses a folder of a state with what no run puts there. A symbolic link would lead writes out of the
+// folder: git checks out what a repository has at .repomcp.
+func checkState(folder string) error {
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if !e.IsDir() && !e.Type().IsRegular() {
+			return fmt.Errorf("%w: .repomcp has %q, which is no regular file", ErrState, e.Name())
+		}
+	}
+	return notAbsent(err)
 }
 
 // lockAgain makes the folder of the state anew, if a program has removed it since, as git clean does.
@@ -138,7 +153,10 @@ func (f *folder) lockAgain() error {
 // copyState gives a dry run a state of its own.
 func (f *folder) copyState() error {
 	there := f.state
-	var err error
+	err := checkState(there)
+	if err != nil {
+		return err
+	}
 	if f.state, err = os.MkdirTemp("", "repomcp-dry-run-*"); err != nil {
 		return err
 	}
