@@ -170,7 +170,7 @@ func New(server string, o Options) (*Client, error) {
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no http or https URL", text)
+		return nil, errors.New("the address is no http or https URL") // it may have a password
 	}
 	return u, nil
 }

@@ -44,7 +44,7 @@ func (f *folder) readCloneState() (s cloneState, err error) {
 
 // remember keeps how a run leaves a clone.
 func (f *folder) remember(r *dotgit.Repository, in *dotgit.Incoming) error {
-	index, err := stampOf(r.IndexFile())
+	index, _, err := stampOf(r.IndexFile())
 	if err != nil {
 		return err
 	}
@@ -65,19 +65,20 @@ func (f *folder) writeCloneState(s cloneState) error {
 	return os.Rename(f.path(unfinished), f.path(cloneName))
 }
 
-// stampOf names a version of a file.
-func stampOf(name string) (string, error) {
+// stampOf names a version of a file: "" is none. modified is its time of modification, in nanoseconds since 1970.
+func stampOf(name string) (stamp string, modified int64, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return "", err
+		return "", 0, notAbsent(err)
 	}
-	return strconv.FormatInt(info.ModTime().UnixNano(), 10) + "/" + strconv.FormatInt(swap.ChangeTime(info), 10), nil
+	modified = info.ModTime().UnixNano()
+	return strconv.FormatInt(modified, 10) + "/" + strconv.FormatInt(swap.ChangeTime(info), 10), modified, nil
 }
 
 // adopt makes the state one of the index of git, if git has changed that: what git has written, or compared
 // with its index, is what a run may replace.
 func (f *folder) adopt(r *dotgit.Repository, head dotgit.Head, s cloneState) error {
-	stamp, err := stampOf(r.IndexFile())
+	stamp, modified, err := stampOf(r.IndexFile())
 	if err != nil || stamp == s.Index && f.header.Commit != "" {
 		return err
 	}
@@ -90,20 +91,21 @@ func (f *folder) adopt(r *dotgit.Repository, head dotgit.Head, s cloneState) err
 			return &unpack.RefusedError{Reason: unpack.ReservedName, Paths: []string{path}}
 		}
 	}
-	info, err := os.Stat(r.IndexFile())
-	if err != nil {
-		return err
-	}
-	staged := &indexRecords{index.Entries, info.ModTime().UnixNano(), newDisk(f.options.Dir)}
+	staged := &indexRecords{index.Entries, modified, newDisk(f.options.Dir)}
 	d := newDisk(f.options.Dir)
 	// An update that was broken off has files that are not those of the index.
+	// Nor is a link that was skipped there.
 	isLeft := func(w *record) (bool, error) {
-		if s.Writing == "" || w == nil || w.flag != brought || w.kind == directory {
+		written := w != nil && w.flag == brought && w.kind != directory && s.Writing != ""
+		if !written && (w == nil || w.flag != skipped) {
 			return false, nil
 		}
 		there, err := d.look(w.path)
 		if err != nil {
 			return false, err
+		}
+		if w.flag == skipped {
+			return there.info == nil, nil
 		}
 		return d.isAsWritten(w, there)
 	}

@@ -137,9 +137,11 @@ func (a *advance) knows(ctx context.Context, announced string) (bool, error) {
 	return a.repository.IsAncestor(ctx, id, a.head.Commit)
 }
 
-// isOurs reports whether a run has left HEAD where it is.
+// isOurs reports whether a run has left HEAD where it is, possibly one that was killed at its very end.
 func (a *advance) isOurs() bool {
-	return a.head.Commit.String() == a.known.Commit && a.head.Name == a.known.Head
+	at := a.head.Commit.String()
+	return a.head.Name == a.known.Head &&
+		(at == a.known.Commit || slices.Contains(strings.Fields(a.known.Writing), at))
 }
 
 // fetch brings the objects, unless the clone knows the commit.

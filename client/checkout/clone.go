@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/internal/dotgit"
@@ -179,13 +181,12 @@ func (c *clone) unpack(ctx context.Context, in io.Reader, dir string, o unpack.O
 func passGit(unpack.Member, io.Reader) error { return nil }
 
 func (f *folder) updateClone(ctx context.Context, c *client.Client) (Result, error) {
-	if f.options.DryRun {
-		return f.take(ctx, c, f.options.Ref, f.header.Commit, nil)
-	}
 	repository, err := dotgit.Open(f.options.Dir)
 	switch {
 	case err != nil:
 		return Result{}, err
+	case f.options.DryRun:
+		return f.previewClone(ctx, c, repository)
 	case repository == nil:
 		if err := f.hide(); err != nil {
 			return Result{}, err
@@ -193,7 +194,39 @@ func (f *folder) updateClone(ctx context.Context, c *client.Client) (Result, err
 		return f.makeClone(ctx, c)
 	}
 	result, err := f.advance(ctx, c, repository)
+	if err == nil {
+		err = f.addSkipped(&result)
+	}
 	return result, errors.Join(err, repository.Close())
+}
+
+// previewClone compares the files, as git knows them, with the server's.
+func (f *folder) previewClone(ctx context.Context, c *client.Client, repository *dotgit.Repository) (Result, error) {
+	if repository != nil {
+		head, err := repository.Head()
+		if err == nil {
+			err = f.adopt(repository, head, cloneState{})
+		}
+		if err = errors.Join(err, repository.Close()); err != nil {
+			return Result{}, err
+		}
+	}
+	return f.take(ctx, c, f.options.Ref, f.header.Commit, nil)
+}
+
+// addSkipped adds the links that earlier runs have skipped: git lists them as deleted.
+func (f *folder) addSkipped(to *Result) error {
+	links, err := f.findSkipped()
+	for _, path := range to.Skipped {
+		delete(links, path)
+	}
+	if err != nil || f.options.AllowExternalSymlinks {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(links)) {
+		to.skip(path)
+	}
+	return nil
 }
 
 // hide has git ignore the folder of the state.

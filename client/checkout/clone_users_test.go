@@ -392,3 +392,77 @@ func TestFollowersOutliveGitClean(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSkippedLinksAreToldByEachRun until the user makes one.
+func TestSkippedLinksAreToldByEachRun(t *testing.T) {
+	t.Parallel()
+	p := newClonePlace(t)
+	away := gittest.Symlink("away", "../../x")
+	p.commit(away, gittest.Regular("f", "1"))
+	steps := []struct {
+		name string
+		do   func()
+		want int
+	}{
+		{"a new clone", func() {}, 1},
+		{"nothing new", func() {}, 1},
+		{"another file", func() { p.commit(away, gittest.Regular("f", "2")) }, 1},
+		{"a changed index", func() {
+			p.write("f", "3")
+			p.git("add", "f")
+			p.git("restore", "--staged", "--worktree", "f")
+		}, 1},
+		{"another file again", func() { p.commit(away, gittest.Regular("f", "4")) }, 1},
+		{"a link of the user's", func() { p.git("restore", "away") }, 0},
+		{"another file beside it", func() { p.commit(away, gittest.Regular("f", "5")) }, 0},
+		{"no link", func() { p.commit(gittest.Regular("f", "5")) }, 0},
+	}
+	for _, step := range steps {
+		step.do()
+		result, err := p.try("main")
+		if err != nil || result.Behind != "" || result.SkippedCount != step.want || len(result.Skipped) != step.want {
+			t.Errorf("%s: %+v, %v", step.name, result, err)
+		}
+	}
+}
+
+// TestKilledAfterItsLastStep: a run has moved HEAD, and could not note that. HEAD is no work of the user's.
+func TestKilledAfterItsLastStep(t *testing.T) {
+	t.Parallel()
+	p := newClonePlace(t)
+	first := p.repo.Commit("main", gittest.Regular("f", "1"))
+	p.sync(checkouts)
+	second := p.repo.Commit("main", gittest.Regular("f", "2"))
+	state := filepath.Join(p.dir, stateFolder, cloneName)
+	before, err := os.ReadFile(state)
+	p.must(err)
+	p.sync(checkouts)
+	killed := strings.Replace(string(before), "{", `{"fetched":"`+second+`","writing":"`+second+`",`, 1)
+	p.must(os.WriteFile(state, []byte(killed), 0o600))
+	p.repo.SetRef("refs/heads/main", first)
+	if result, err := p.try("main"); err != nil || result.Behind != "" || p.git("rev-parse", "HEAD") != first ||
+		p.git("status", "--porcelain") != "" {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// TestDryRunKnowsTheFilesOfGit in a clone that git has made or changed since the last run.
+func TestDryRunKnowsTheFilesOfGit(t *testing.T) {
+	t.Parallel()
+	p := newClonePlace(t)
+	p.commit(gittest.Regular("f", "1"), gittest.Regular("g", "1"))
+	p.repo.Git("clone", "-q", "file://"+p.repo.Dir, p.dir)
+	for i, ours := range []bool{false, true} {
+		p.commit(gittest.Regular("f", fmt.Sprint(i+2)), gittest.Regular(fmt.Sprint("n", i), "1"))
+		o := p.options()
+		checkouts(&o)
+		o.DryRun = true
+		preview, err := Sync(t.Context(), p.client, o)
+		if err != nil || preview.Written != 2 || preview.Deleted != 1 || preview.KeptCount != 0 {
+			t.Errorf("%v: the dry run: %+v, %v", ours, preview, err)
+		}
+		if result := p.sync(checkouts); result.Written != 2 || result.Deleted != 1 || result.Behind != "" {
+			t.Errorf("%v: %+v", ours, result)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -277,6 +278,9 @@ func (a *Advance) takeLocks() (err error) {
 // Index reads the index of the repository.
 func (r *Repository) Index() (*Index, error) {
 	content, err := os.ReadFile(r.IndexFile())
+	if errors.Is(err, fs.ErrNotExist) { // as git clone --no-checkout leaves it
+		return &Index{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -86,6 +86,8 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 		s.uris = s.name.downloads(f.format())
 	}
 	switch {
+	case f.json && f.output == "-":
+		err = cli.Misused(errors.New("--json and -o - would both write to standard output"))
 	case f.clone:
 		err = f.makeClone(ctx, &s)
 	case f.extract && f.resume:

@@ -38,7 +38,7 @@ has it.
 			n := parseName(append(rest, "repo://")[0])
 			server, err := r.connect(c.Context())
 			if err != nil {
-				return forPeople(r.url, err)
+				return forPeople(withoutUser(r.url), err)
 			}
 			for _, uri := range n.contents() {
 				printed := 0

@@ -91,7 +91,7 @@ func (r *target) endpoint(args []string) (rest []string, err error) {
 	}
 	if r.url == "" {
 		hint := "https://git.example.com"
-		if len(args) > 0 {
+		if len(args) > 0 && !strings.Contains(args[0], "@") { // before which there may be a password
 			hint = fmt.Sprintf("https://%s or http://%[1]s", args[0])
 		}
 		return nil, cli.Misused(fmt.Errorf("name the server with its scheme, as the first argument or in "+
@@ -108,11 +108,16 @@ func (r *target) endpoint(args []string) (rest []string, err error) {
 // colon.
 var hostPort = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^/@:\s]+):[0-9]+(/|$)`)
 
+// userPassword matches the beginning of an address with a password, with another scheme or without one.
+var userPassword = regexp.MustCompile(`^([a-z]+://)?[^/@:\s]+:[^/@]*@`)
+
 // withScheme adds http:// to an address on this machine without a scheme. The scheme of other
 // servers is unknown: the error says what to write.
 func withScheme(text string) (string, error) {
 	host := hostPort.FindStringSubmatch(text)
 	switch {
+	case userPassword.MatchString(text) && !isEndpoint(text):
+		return "", cli.Misused(errors.New("write the address with its scheme, https:// or http://"))
 	case host == nil || isEndpoint(text):
 		return text, nil
 	case isLocal("http://" + text):
@@ -218,6 +223,19 @@ func withoutPath(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// withoutUser returns an address for messages, which logs keep: without user and password.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return "the server"
+	case u.User == nil:
+		return address
+	}
+	u.User = nil
+	return u.String()
+}
+
 // open begins the download, after the existing part.
 func (r *target) open(ctx context.Context, s *source, have client.Part) (*client.Download, error) {
 	if s.address != "" {
@@ -226,7 +244,7 @@ func (r *target) open(ctx context.Context, s *source, have client.Part) (*client
 	}
 	c, err := r.connect(ctx)
 	if err != nil {
-		return nil, forPeople(r.url, err)
+		return nil, forPeople(withoutUser(r.url), err)
 	}
 	var absent error
 	for _, uri := range s.uris {
