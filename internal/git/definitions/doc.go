@@ -20,9 +20,10 @@
 //
 // git knows where definitions begin, and neither their names nor their ends. Both are found by the
 // form of the text: the end by indentation and closing brackets, and the comment before a
-// definition by the marks of comments. They can be wrong for unusual layouts, and a definition ends
-// before the next one that it does not contain. Comments and strings of several lines end none; git takes lines in them
-// for definitions, too.
+// definition by the marks of comments, attributes and decorators. They can be wrong for unusual layouts, and a
+// definition ends before the next one that it does not contain. Comments and strings of several lines end none; git
+// takes lines in them for definitions, too. Lines of C and C++ that have only the template or the type of the function
+// below are none of their own, but a part of it.
 //
 // A Namer has patterns for each language (patterns.go). They take what is written as the language's users write it: a
 // definition that begins in the middle of a line or has its name on another line than its keyword is missed, and a

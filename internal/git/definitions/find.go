@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 )
 
@@ -46,7 +47,7 @@ func (l *Language) Find(text []byte) ([]Definition, error) {
 			return found, nil
 		}
 	}
-	s := scan(text, notations[l.Name])
+	s := scan(text, notations()[l.Name])
 	return s.definitions(func(i int) ([]string, bool) { return nil, l.defines(s.lines[i]) }), nil
 }
 
@@ -61,9 +62,7 @@ func (n *Namer) Find(text []byte) ([]Definition, error) {
 			return found, nil
 		}
 	}
-	written := notations[n.Language()]
-	written.endsWithLine = !written.hasPreprocessor // C has types of parameters below the line with the name
-	s := scan(text, written)
+	s := scan(text, notations()[n.Language()])
 	names := make([][]string, len(s.lines)) // by the lines that their definitions begin in
 	for i, line := range s.lines {
 		if start, end, ok := n.Name(line); ok && !s.inside[i] {
@@ -98,8 +97,14 @@ func (s *source) definitions(defines func(i int) (names []string, ok bool)) (fou
 		}
 	}
 	s.findStarts(found)
-	s.findEnds(found)
-	return found
+	kept := found[:0]
+	for i, d := range found {
+		if i+1 == len(found) || found[i+1].Start > d.Line { // otherwise it is the template or the type of the next one
+			kept = append(kept, d)
+		}
+	}
+	s.findEnds(kept)
+	return kept
 }
 
 func isTooLarge(text []byte) bool {
@@ -150,23 +155,47 @@ func indentOf(line []byte) int {
 	return blankLine
 }
 
-// findStarts finds the comments before definitions.
+// findStarts finds the comments and attributes before definitions.
 func (s *source) findStarts(found []Definition) {
 	for n := range found {
 		d := &found[n]
 		d.Start = d.Line
-		within := false // a comment of several lines, whose end was met
-		for i := d.Line - 2; i >= 0 && d.Line-1-i <= maxCommentLines; i-- {
-			line := s.trimmed[i]
-			if s.begins[i] || !within && (len(line) == 0 || !isComment(line) || s.isCode(i)) {
+		for d.Start > 1 {
+			top := s.leading(d.Start-2, d.Line-1)
+			if top < 0 || d.Line-top > maxCommentLines {
 				break
 			}
-			opens := bytes.Contains(line, []byte("/*"))
-			if within = (within || bytes.HasSuffix(line, []byte("*/"))) && !opens; !within {
-				d.Start = i + 1
-			}
+			d.Start = top + 1
 		}
 	}
+}
+
+// leading returns the first line of the comment, the attribute or the type that ends in a line, and belongs to the
+// definition in another line; -1 if there is none.
+func (s *source) leading(last, of int) int {
+	within := func(i int) bool {
+		return s.inside[i] && !s.inside[of] && (!s.notation.hasPreprocessor || s.trimmed[i][0] != '"')
+	}
+	top, begins := last, isComment
+	switch {
+	case within(top):
+		for within(top) && of-top <= maxCommentLines {
+			top--
+		}
+	case !isComment(s.trimmed[top]):
+		begins = attribute.Match
+		for top > 0 && of-top <= maxCommentLines && (within(top) || s.indents[top] > s.indents[of] ||
+			len(s.trimmed[top]) > 0 && bytes.IndexByte(brackets, s.trimmed[top][0]) >= 0) {
+			top--
+		}
+	}
+	line := s.trimmed[top]
+	isType := s.notation.hasPreprocessor && top == last && typeAlone.Match(line)
+	if len(line) == 0 || s.isCode(top) || s.begins[top] && (s.isWhole(top) || !isType && !isTemplate(line)) ||
+		!s.begins[top] && !begins(line) {
+		return -1
+	}
+	return top
 }
 
 // commentMarks begin comments, attributes and decorators in one of the languages.
@@ -175,6 +204,14 @@ var commentMarks = [][]byte{
 	[]byte("["), []byte("<!--"), []byte("(*"), []byte("{"), []byte("!"), []byte("template"),
 	[]byte("'''"), []byte(`"""`),
 }
+
+// attribute matches the first lines of what is between brackets before a definition.
+var attribute = regexp.MustCompile(`^(?:@|#?\[|template\b)`)
+
+// typeAlone matches the lines of C and C++ that have the type of the definition below.
+var typeAlone = regexp.MustCompile(`^[A-Za-z_][\w:*& \t]*(?:<[^;={}()]*>)?[\w:*& \t]*$`)
+
+func isTemplate(line []byte) bool { return bytes.HasPrefix(line, []byte("template")) }
 
 func isComment(line []byte) bool {
 	if bytes.HasSuffix(line, []byte("*/")) {
@@ -234,8 +271,11 @@ func (s *source) close(open []*Definition, limit int) {
 	d.End = s.lastLine(d.Line, limit)
 	switch {
 	case s.notation.hasHeadings || len(open) > maxDepth:
-	case s.inside[d.Line-1]: // git takes the text for a definition
-		d.End = d.Line
+	case s.inside[d.Line-1]: // code in a string, or text that git takes for a definition
+		for limit = d.Line; limit < d.End && s.inside[limit]; {
+			limit++
+		}
+		d.End = s.endOf(d.Line, limit)
 	case s.isInstruction(d.Line - 1):
 		d.End = s.endOfInstruction(d.Line)
 	default:
@@ -245,7 +285,9 @@ func (s *source) close(open []*Definition, limit int) {
 
 // isCode reports whether a line that may be a comment in other languages is none in this one.
 func (s *source) isCode(i int) bool {
-	return s.isInstruction(i) || s.notation.hasBlocks && s.trimmed[i][0] == '{'
+	first := s.trimmed[i][0]
+	return s.isInstruction(i) || s.notation.hasBlocks && first == '{' ||
+		s.notation.hasNoLabels && (first == '"' || first == '\'') // the text at the beginning of a class of Python
 }
 
 // isInstruction reports whether a line that is not blank is one for the preprocessor.
@@ -272,7 +314,7 @@ func (s *source) lastLine(first, limit int) int {
 // endOf returns the last line of a definition that ends at the latest in line limit: the first line
 // with its own indent or less that closes it, or the line before one that does not belong to it.
 func (s *source) endOf(first, limit int) int {
-	own := s.indents[first-1]
+	own, quoted := s.indents[first-1], s.inside[first-1]
 	last := first
 	signature := true // until something is indented more
 	for i := first; i < limit; i++ {
@@ -285,21 +327,20 @@ func (s *source) endOf(first, limit int) int {
 			continue
 		case signature && s.isInstruction(i) && s.isWhole(last-1):
 			return last
-		case s.indents[i] > own, s.inside[i], !signature && isBranch(line):
+		case s.indents[i] > own, s.inside[i] && !quoted, !signature && isBranch(line):
 			signature = false
-		case !s.notation.hasNoLabels && isLabel(line), s.isInstruction(i),
-			!signature && s.notation.beginsWithComment(line):
+		case !s.notation.hasNoLabels && isLabel(line), s.isInstruction(i), s.notation.beginsWithComment(line):
 			continue // it belongs to the definition if more of that follows
 		case s.indents[i] < own:
 			return last
 		case signature && isOpening(line), string(line) == "{": // below the signature, which may have several lines
-		case signature && bytes.HasPrefix(line, []byte("where")): // conditions of its types
+		case signature && continued.Match(line):
 		case isClosing(line):
 			if last = i + 1; !s.opensBody(i) {
 				return last
 			}
 			signature = true
-		case signature && !s.isWhole(last-1) && (!s.notation.endsWithLine || goesOn(s.trimmed[last-1])):
+		case signature && !s.isWhole(last-1) && (!s.endsWithLine(first) || goesOn(s.trimmed[last-1])):
 			// a signature of several lines
 		default:
 			return last
@@ -320,8 +361,17 @@ func (s *source) opensBody(i int) bool {
 		return false
 	}
 	next := s.trimmed[i+1]
-	return bytes.HasPrefix(next, []byte("{")) || bytes.HasPrefix(next, []byte("where")) ||
+	return bytes.HasPrefix(next, []byte("{")) || continued.Match(next) ||
 		bytes.IndexByte(line, ' ') > 0 && goesOn(line)
+}
+
+// continued matches lines below a signature that belong to it.
+var continued = regexp.MustCompile(`^(?:where\b|throws\b|(?:[@\w]+ )*constructor\b)`)
+
+// endsWithLine reports whether what begins in a line ends with it, if nothing is open. In C types of parameters may be
+// below their names, and in Perl the text of documentation is below its heading.
+func (s *source) endsWithLine(line int) bool {
+	return !s.notation.hasPreprocessor && s.trimmed[line-1][0] != '='
 }
 
 // isWhole reports whether a line ends a statement. A comment may follow.
@@ -357,11 +407,14 @@ func isLabel(line []byte) bool {
 	return ok && len(bytes.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ")) == 0
 }
 
+// brackets close what was opened in a line before.
+var brackets = []byte("})]>")
+
 // closers are words that close definitions.
 var closers = [][]byte{[]byte("end"), []byte("END"), []byte("End"), []byte("esac"), []byte("fi"), []byte("done")}
 
 func isClosing(line []byte) bool {
-	if bytes.IndexByte([]byte("})]>"), line[0]) >= 0 {
+	if bytes.IndexByte(brackets, line[0]) >= 0 {
 		return true
 	}
 	return slices.ContainsFunc(closers, func(word []byte) bool { return bytes.HasPrefix(line, word) })

@@ -66,3 +66,22 @@ func peakOf(run func()) uint64 {
 	}
 	return peak - min(peak, before)
 }
+
+func TestLargeTextsAreRefused(t *testing.T) {
+	t.Parallel()
+	language, _ := definitions.LanguageOf("a.py", nil)
+	for name, text := range map[string]string{
+		"bytes": strings.Repeat(" ", definitions.MaxBytes+1), "lines": strings.Repeat("\n", definitions.MaxLines+1),
+	} {
+		if _, err := language.Find([]byte(text)); err == nil {
+			t.Errorf("too many %s are no error", name)
+		}
+	}
+	deep := ""
+	for i := range 1000 {
+		deep += strings.Repeat(" ", i) + "def f():\n"
+	}
+	if found, err := language.Find([]byte(deep)); err != nil || found[999].Depth != 999 || found[0].End != 1000 {
+		t.Errorf("%d definitions, %v", len(found), err)
+	}
+}

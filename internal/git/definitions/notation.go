@@ -5,84 +5,106 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // notation is how a language is written, as far as the ends of definitions depend on it.
 type notation struct {
-	hasHeadings     bool   // definitions are headings, which tell their levels
-	hasPreprocessor bool   // instructions that begin with "#" may stand anywhere
-	hasBlocks       bool   // comments are between /* and */, and strings go on behind a backslash
-	hasNoLabels     bool   // a name before a colon at the end of a line is no label
-	hasLifetimes    bool   // an apostrophe begins a character or a lifetime, and r#" a string
-	endsWithLine    bool   // a statement ends with its line, if nothing is open
-	comment         string // what a comment of one line begins with
-	quotes          string // what strings are between
-	spanning        string // those of the quotes whose strings may have several lines
-	tripled         string // those of the quotes of which three enclose strings of several lines
+	hasHeadings     bool      // definitions are headings, which tell their levels
+	hasPreprocessor bool      // instructions that begin with "#" may stand anywhere
+	hasBlocks       bool      // comments are between /* and */, and strings go on behind a backslash
+	hasNoLabels     bool      // a name before a colon at the end of a line is no label
+	hasWords        bool      // a comment begins like a word, and not in one
+	comment         string    // what a comment of one line begins with
+	literals        []literal // in the order in which they are tried
 	// document matches the beginning of a here-document, whose lines follow that one; its group is the word that ends
 	// it. nil: there are none.
 	document *regexp.Regexp
 }
 
+// literal is a form of strings, or of comments of several lines.
+type literal struct {
+	begin  *expression
+	end    string // in which $1 is the group of what begins it; "" if that is the whole literal
+	escape string // the next byte does not end it; behind the quote itself it is the second one of ""
+	spans  bool   // it may have several lines
+}
+
+// text is a string of one line, and texts one of several lines; raw has no escapes.
+func text(quote string) literal       { return literal{mustCompile("^" + quote), quote, `\`, false} }
+func texts(begin, end string) literal { return literal{mustCompile("^" + begin), end, `\`, true} }
+func raw(begin, end string) literal   { return literal{mustCompile("^" + begin), end, "", true} }
+func doubled(begin, quote string) literal {
+	return literal{mustCompile("^" + begin), quote, quote, true}
+}
+
 // notations are those of languages, by their names in gitattributes(5) and in github-linguist.
-var notations = func() map[string]notation {
-	blocks := notation{hasBlocks: true, comment: "//", quotes: `"'`}
-	with := func(change func(n *notation)) notation {
-		n := blocks
-		change(&n)
+var notations = sync.OnceValue(func() map[string]notation {
+	block, double, single, tripled := raw(`/\*`, "*/"), text(`"`), text(`'`), texts(`"""`, `"""`)
+	blocks := func(literals ...literal) notation {
+		return notation{hasBlocks: true, comment: "//", literals: append(literals, block, double, single)}
+	}
+	withPreprocessor := func(literals ...literal) notation {
+		n := blocks(literals...)
+		n.hasPreprocessor = true
 		return n
 	}
+	numbered := func(document *regexp.Regexp, literals ...literal) notation {
+		return notation{comment: "#", document: document, literals: literals}
+	}
+	lines := texts(`"`, `"`)
+	php := blocks(raw(`\?>`, "<?"), raw(`#(?:[^\[].*)?$`, ""), lines, texts(`'`, `'`))
+	php.document = regexp.MustCompile(`<<<[ \t]*["']?([A-Za-z_]\w*)`)
 	// The word of a shell may stand apart, which elsewhere is a shift.
-	shell := regexp.MustCompile(`(?:^|[^<])<<-?\s*\\?["']?([A-Za-z_]\w*)`)
+	shell := numbered(regexp.MustCompile(`(?:^|[^<])<<-?\s*\\?["']?([A-Za-z_]\w*)`),
+		texts(`\$'`, `'`), raw(`'`, `'`), lines)
+	shell.hasWords = true
 	script := regexp.MustCompile("<<[-~]?[\"'`]?([A-Za-z_]\\w*)")
+	python := numbered(nil, tripled, texts(`'''`, `'''`), double, single)
+	python.hasNoLabels = true
 	all := map[string]notation{"markdown": {hasHeadings: true}}
 	for _, row := range []struct {
-		notation notation
-		names    []string
+		names string
+		notation
 	}{
-		{with(func(n *notation) { n.hasPreprocessor = true }), []string{
-			"cpp", "csharp", "objc", "C", "C++", "C#", "Objective-C", "Objective-C++", "Cuda", "GLSL", "HLSL", "Metal",
-		}},
-		{blocks, []string{
-			"css", "dts", "ActionScript", "Apex", "D", "Go", "Hack", "Haxe", "Less", "Odin",
-			"Protocol Buffer", "SCSS", "Solidity", "SystemVerilog", "Thrift", "Verilog",
-		}},
-		{with(func(n *notation) {
-			n.document = regexp.MustCompile(`<<<[ \t]*["']?([A-Za-z_]\w*)`)
-		}), []string{"php", "PHP"}},
-		{notation{comment: "#", document: shell}, []string{"bash", "Shell"}},
-		{notation{comment: "#", document: script}, []string{"perl", "Perl", "ruby", "Ruby", "Crystal"}},
-		{notation{comment: "#", quotes: `"`, tripled: `"`}, []string{"elixir", "Elixir"}},
-		{with(func(n *notation) { n.tripled = `"` }), []string{"java", "kotlin", "Java", "Kotlin", "Scala", "Swift"}},
-		{with(func(n *notation) { n.tripled = `"'` }), []string{"Dart", "Groovy"}},
-		{with(func(n *notation) { n.quotes, n.spanning = "\"'`", "`" }), []string{"JavaScript", "TSX", "TypeScript"}},
-		{with(func(n *notation) { n.hasLifetimes, n.quotes, n.spanning = true, `"`, `"` }), []string{"rust", "Rust"}},
-		{notation{hasNoLabels: true, comment: "#", quotes: `"'`, tripled: `"'`}, []string{
-			"python", "Python", "Cython", "Starlark",
-		}},
-		{notation{comment: ";", quotes: `"`, spanning: `"`}, []string{
-			"scheme", "Clojure", "Common Lisp", "Emacs Lisp", "Racket", "Scheme",
-		}},
+		{"cpp|objc|C|C++|Objective-C|Objective-C++|Cuda|GLSL|HLSL|Metal", withPreprocessor(
+			raw(`(?:u8|[uUL])?R"([^\s()\\]*)\(`, `)$1"`))},
+		{"csharp|C#", withPreprocessor(raw(`\$*("{3,})`, "$1"), doubled(`(?:@\$?|\$@)"`, `"`))},
+		{"css|dts|ActionScript|Apex|D|Haxe|HCL|Less|Odin|Protocol Buffer|SCSS|Solidity|SystemVerilog|Thrift|Verilog",
+			blocks()},
+		{"golang|Go", blocks(raw("`", "`"))},
+		{"java|Java|Dart|Groovy", blocks(tripled, texts(`'''`, `'''`))},
+		{"kotlin|Kotlin|Scala", blocks(raw(`"""`, `"""`))},
+		{"JavaScript|TSX|TypeScript", blocks(texts("`", "`"))},
+		{"Swift", blocks(raw(`(#+)"""`, `"""$1`), raw(`(#+)"`, `"$1`), tripled)},
+		{"rust|Rust", notation{hasBlocks: true, comment: "//", literals: []literal{
+			block, raw(`[bc]?r(#*)"`, `"$1`), lines, raw(`'(?:\\.[^']*|[^\\'])'`, ""),
+		}}},
+		{"php|Hack|PHP", php},
+		{"bash|Shell", shell},
+		{"perl|Perl|ruby|Ruby|Crystal", numbered(script)},
+		{"elixir|Elixir|Julia|Nim|GDScript", numbered(nil, tripled, texts(`'''`, `'''`), double)},
+		{"python|Python|Cython|Starlark", python},
+		{"SQL|PLSQL|PLpgSQL|TSQL", notation{comment: "--", literals: []literal{block, lines, texts(`'`, `'`)}}},
+		{"Lua|Luau", notation{comment: "--", literals: []literal{raw(`(?:--)?\[(=*)\[`, "]$1]"), double, single}}},
+		{"scheme|Clojure|Common Lisp|Emacs Lisp|Racket|Scheme", notation{comment: ";", literals: []literal{lines}}},
 	} {
-		for _, name := range row.names {
+		for name := range strings.SplitSeq(row.names, "|") {
 			all[name] = row.notation
 		}
 	}
 	return all
-}()
-
-// endOfComment ends a comment of several lines, in which a backslash is one.
-var endOfComment = []byte("*/")
+})
 
 // inside returns which lines begin in a comment or a string. With a preprocessor these include lines that begin with a
 // string, because that is a part of the statement before, and those that an instruction goes on in.
 func (n notation) inside(lines [][]byte) []bool {
 	inside := make([]bool, len(lines))
-	if n.quotes == "" && n.document == nil {
+	if len(n.literals) == 0 && n.document == nil {
 		return inside
 	}
-	var open []byte // what ends the comment or string; nil outside of them
+	var open literal // the one that a line begins in
 	opened, instruction := 0, false
 	documents, ends := 0, n.endsOfDocuments(lines) // lines up to here are in here-documents
 	for i, line := range lines {
@@ -91,18 +113,18 @@ func (n notation) inside(lines [][]byte) []bool {
 			inside[i] = true
 			continue
 		}
-		if open == nil {
+		if open.end == "" {
 			documents = n.endOfDocuments(line, i, ends)
 		}
-		inside[i] = open != nil || instruction || n.hasPreprocessor && bytes.HasPrefix(line, []byte{'"'})
-		if open == nil {
+		inside[i] = open.end != "" || instruction || n.hasPreprocessor && bytes.HasPrefix(line, []byte{'"'})
+		if open.end == "" {
 			opened = i + 1
 		}
 		open = n.openAfter(line, open)
 		instruction = (instruction || n.hasPreprocessor && bytes.HasPrefix(line, []byte{'#'})) &&
 			bytes.HasSuffix(line, []byte{'\\'})
 	}
-	if open != nil { // what has no end was none, but perhaps a regular expression
+	if open.end != "" { // what has no end was none, but perhaps a regular expression
 		clear(inside[opened:])
 	}
 	return inside
@@ -143,29 +165,30 @@ func (n notation) endOfDocuments(line []byte, at int, ends map[string][]int) (en
 	return end
 }
 
-// openAfter returns what ends the comment or string that is open behind a line, if open is what was before it.
-func (n notation) openAfter(line, open []byte) []byte {
+// openAfter returns the literal that is open behind a line, if open is the one before it. Its end is that of this one.
+func (n notation) openAfter(line []byte, open literal) literal {
 	for at := 0; at < len(line); {
-		rest := line[at:]
+		rest, inside := line[at:], open.end != ""
 		switch {
-		case open != nil && bytes.HasPrefix(rest, open):
-			at, open = at+len(open), nil
-		case rest[0] == '\\' && (len(open) == 0 || open[0] != '*' && open[len(open)-1] != '#'):
+		case inside && open.escape == open.end && bytes.HasPrefix(rest, []byte(open.end+open.end)):
+			at += 2 * len(open.end)
+		case inside && bytes.HasPrefix(rest, []byte(open.end)):
+			at, open = at+len(open.end), literal{}
+		case rest[0] == '\\' && (!inside || open.escape == `\`):
 			at += 2
-		case open != nil:
+		case inside:
 			at++
-		case n.startsComment(rest, line[:at]):
-			return nil
 		default:
 			var width int
-			open, width = n.opening(rest, line[:at])
-			at += width
+			if open, width = n.opening(rest, line[:at]); width == 0 && n.startsComment(rest, line[:at]) {
+				return literal{}
+			}
+			at += max(width, 1)
 		}
 	}
 	// A string of one line ends with it, unless a backslash is before the end.
-	if len(open) == 1 && !strings.Contains(n.spanning, string(open)) &&
-		(!n.hasBlocks || !bytes.HasSuffix(line, []byte{'\\'})) {
-		return nil
+	if !open.spans && (!n.hasBlocks || !bytes.HasSuffix(line, []byte{'\\'})) {
+		return literal{}
 	}
 	return open
 }
@@ -178,40 +201,24 @@ func (n notation) beginsWithComment(line []byte) bool {
 // startsComment reports whether the rest of a line is a comment. A slash in a regular expression starts none.
 func (n notation) startsComment(rest, before []byte) bool {
 	return n.comment != "" && bytes.HasPrefix(rest, []byte(n.comment)) &&
-		(!n.hasBlocks || !bytes.HasSuffix(before, []byte{':'}))
+		(!n.hasBlocks || !bytes.HasSuffix(before, []byte{':'})) &&
+		(!n.hasWords || len(before) == 0 || bytes.IndexByte([]byte(" \t;(&|`"), before[len(before)-1]) >= 0)
 }
 
-// opening returns what ends the comment or string that begins here, or nil, and the width of what begins it or of
-// what is no string.
-func (n notation) opening(rest, before []byte) (end []byte, width int) {
-	quote := rest[:1]
-	switch {
-	case n.hasBlocks && bytes.HasPrefix(rest, []byte("/*")) && !bytes.HasSuffix(before, []byte{'['}):
-		return endOfComment, len(endOfComment)
-	case n.hasLifetimes && (quote[0] == 'r' || quote[0] == '\''):
-		return openingOfRust(rest)
-	case !strings.Contains(n.quotes, string(quote)):
-		return nil, 1
-	case strings.Contains(n.tripled, string(quote)) && len(rest) > 2 && rest[1] == quote[0] && rest[2] == quote[0]:
-		return rest[:3], 3
+// opening returns the literal that begins here, and the width of what begins it; 0 if none does. A letter in the middle
+// of a word begins none, nor does a star in a set of characters.
+func (n notation) opening(rest, before []byte) (open literal, width int) {
+	if continues(string(before[max(len(before)-1, 0):]), true) && continues(string(rest[:1]), false) {
+		return literal{}, 0
 	}
-	return quote, 1
-}
-
-// openingOfRust is the opening of a raw string, or the width of a character.
-func openingOfRust(rest []byte) (end []byte, width int) {
-	if rest[0] == 'r' {
-		hashes := len(rest[1:]) - len(bytes.TrimLeft(rest[1:], "#"))
-		if hashes > 0 && bytes.HasPrefix(rest[1+hashes:], []byte{'"'}) {
-			return append([]byte{'"'}, rest[1:1+hashes]...), hashes + 2
+	for _, l := range n.literals {
+		if !l.begin.first[rest[0]] || l.end == "*/" && bytes.HasSuffix(before, []byte{'['}) {
+			continue
 		}
-		return nil, 1
+		if at := l.begin.FindSubmatchIndex(rest); at != nil {
+			l.end = string(l.begin.Expand(nil, []byte(l.end), rest, at))
+			return l, at[1]
+		}
 	}
-	if len(rest) > 2 && rest[1] == '\\' {
-		return nil, 3 + bytes.IndexByte(rest[3:], '\'') + 1
-	}
-	if len(rest) > 2 && rest[2] == '\'' {
-		return nil, 3
-	}
-	return nil, 1
+	return literal{}, 0
 }
