@@ -190,8 +190,9 @@ func (s *source) leading(last, of int) int {
 		}
 	}
 	line := s.trimmed[top]
-	isType := s.notation.hasPreprocessor && top == last && typeAlone.Match(line)
-	if len(line) == 0 || s.isCode(top) || s.begins[top] && (s.isWhole(top) || !isType && !isTemplate(line)) ||
+	isType := s.notation.hasPreprocessor && s.indents[top] == s.indents[of] &&
+		(templateAlone.Match(line) || top == last && typeAlone.Match(line))
+	if len(line) == 0 || s.isCode(top) || s.begins[top] && !isType ||
 		!s.begins[top] && !begins(line) {
 		return -1
 	}
@@ -211,7 +212,8 @@ var attribute = regexp.MustCompile(`^(?:@|#?\[|template\b)`)
 // typeAlone matches the lines of C and C++ that have the type of the definition below.
 var typeAlone = regexp.MustCompile(`^[A-Za-z_][\w:*& \t]*(?:<[^;={}()]*>)?[\w:*& \t]*$`)
 
-func isTemplate(line []byte) bool { return bytes.HasPrefix(line, []byte("template")) }
+// templateAlone matches lines with the parameters of a template, or the first ones of them.
+var templateAlone = regexp.MustCompile(`^template\b[^;{}]*[>,(]$`)
 
 func isComment(line []byte) bool {
 	if bytes.HasSuffix(line, []byte("*/")) {

@@ -273,6 +273,7 @@ func TestDefinitionsAreFoundByName(t *testing.T) {
 		{"a.java", "class A<T extends B<T>> {\n}\npublic record D(int x) {\n}\n", "D", "3"},
 		{"a.rs", "pub async unsafe fn f() {\n}\nconst unsafe extern \"C\" fn g(\n) {\n}\n", "g", "3"},
 		{"a.cs", "class A\n{\n  public List<int> F<T, U>(\n    int x)\n  {\n  }\n}\n", "A.F", "3"},
+		{"a.cc", "A::A(int a) : b(a)\n{\n}\n", "A::A", "1"},
 		{"a.kt", "object A {\n  fun f() {\n  }\n}\n", "A.f", "2"},
 		{"a.php", "final readonly class A {\n  function f() {\n  }\n}\n", "A::f", "2"},
 		{"a.sh", "function f\n{\n}\nfunction g() #\n{\n}\n", "g", "4"},

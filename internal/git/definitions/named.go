@@ -40,7 +40,7 @@ func within(list []Definition, at int, name string, outer []string) bool {
 	d := list[at]
 	before, _, _ := strings.Cut(d.Text, name)
 	for n := len(outer) - 1; n >= 0; n-- {
-		if wordIn(before, outer[n]) {
+		if wordIn(before, outer[n]) || strings.Contains(d.Text, outer[n]+"::"+name) { // A::A
 			continue
 		}
 		parent := d.parent

@@ -29,6 +29,11 @@ if x == parse(y):
 return parse(y)`,
 		"Ruby": `  def self.parse(x) → parse
   def delete(x) → delete
+  def valid? → valid?
+  def name=(x) → name=
+  def ==(other) → ==
+  def self.[](x) → []
+  def -@; end → -@
     def block.each; yield(call) end → each
 module ::Reader → Reader
 class Foo::Bar < Baz → Bar
@@ -52,6 +57,11 @@ app.use = function use(fn) { → use
 		"TypeScript": `export interface Reader<T> { → Reader
   private async read(x: number): Promise<void> { → read
   read(x: number): Promise<void>; → read
+  read(x: number): void → read
+  static create<T extends Map<K, V>>(x: T): Reader<T> { → create
+  #read<K extends keyof T>(key: K): T[K] { → read
+  async *lines<T>(): AsyncGenerator<T> { → lines
+  private handle = async <T,>(x: T) => { → handle
   read(x);
 @injectable() export class Reader { → Reader
 export type Id = string → Id
@@ -70,6 +80,9 @@ export type Id = string → Id
     } else if (read(x)) {`,
 		"C#": `    internal sealed class Reader : Base → Reader
     public async Task<int> ReadAsync(int x) → ReadAsync
+    public static bool operator ==(Reader a, Reader b) => true; → ==
+    public T this[int i] → this
+    public readonly record struct Point(int X); → Point
     public static T[] Read<T>(this T[] list, Func<T, bool> takes) → Read
     private (int Size, bool Known) Measure(int x) → Measure
     public delegate object? Factory(Type type); → Factory
@@ -90,8 +103,14 @@ actual tailrec fun File.read(): Boolean { → read
     package final class Reader: Base { → Reader
     associatedtype Element: Sendable → Element
 import struct Foundation.Date
+    public init?(x: Int) { → init
+    subscript(i: Int) -> T { → subscript
+    static func == (a: Reader, b: Reader) -> Bool { → ==
     func read(_ x: Int) -> Int { → read`,
 		"Scala": `case class Reader(x: Int) → Reader
+  def +(x: Reader): Reader = x → +
+  private[this] def name_=(x: Int): Unit = { → name_=
+given readers: Ordering[Reader] with → readers
   def read(x: Int): Int = 5 → read`,
 		"C": `#define LIMIT 5 → LIMIT
 static int read_file(const char *name, int size) → read_file
@@ -122,6 +141,10 @@ struct reader;
 		"C++": `template <typename T> class Reader : public Base { → Reader
 std::string Reader::read(int x) const { → read
 Reader::Reader(int x) → Reader
+Reader::Reader(int x) : x_(x) → Reader
+  bool operator==(const Reader &other) const { → operator==
+int Reader::operator()(int x) const → operator()
+  bool operator==(const Reader &other) const;
 namespace io { → io
 class BASE_EXPORT Reader : public Base { → Reader
 class BaseExport Reader → Reader

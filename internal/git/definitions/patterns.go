@@ -5,7 +5,8 @@ const (
 	modifiers = `(?:(?:public|private|protected|internal|static|final|abstract|sealed|partial|override|virtual|async|` +
 		`readonly|open|inline|suspend|data|case|implicit|lazy|native|synchronized|unsafe|extern|default|fileprivate|` +
 		`mutating|required|convenience|export|declare|operator|inner|companion|const|volatile|transient|strictfp|` +
-		`package|annotation|value|tailrec|infix|expect|actual|external|indirect|nonisolated|late|covariant)\s+)*`
+		`package|annotation|value|tailrec|infix|expect|actual|external|indirect|nonisolated|late|covariant)` +
+		`(?:\[\w+\])?\s+)*`
 	annotations = `(?:@[\w.]+(?:\([^)]*\))?\s+)*`
 	// attributes of a type, and the macros that stand for them.
 	attributes = `(?:(?:\w+(?:\s*\(\(?[^()]*\)?\))?|\[\[[^\]]*\]\])\s+){0,2}?`
@@ -15,7 +16,7 @@ const (
 	member = `^\s+(?:template\s*<[^;{}()]*>\s*)?(?:[A-Za-z_][\w:<>,]*[*&\s]+)+(\w+)`
 	types  = `[\w.$]+(?:<[^=;]*>)?(?:\[\s*\])*[?*&]*`
 	// typeParameters come after the name of a generic function.
-	typeParameters = `(?:<[^<>()]*>)?`
+	typeParameters = `(?:<(?:[^<>()]|<[^<>()]*>)*>)?`
 )
 
 // ofC are the expressions of C. They are tried for most lines of many repositories, so C++ has some more.
@@ -28,7 +29,7 @@ var ofC = []string{
 	`^typedef\b.*?(\w+)\s*(?:\[[^\]]*\])?;`,
 	`^typedef\b[^;(){}]*[\s*](\w+)\s*\(`, // a type of functions
 	`^\}\s*(?:\w+\s*\(\(.*\)\)\s*)?\**(\w+)\s*[;,]`,
-	`^(?:extern\s+"C"\s+)?(?:[\w:<>,~]+(?:\([\w\s*]+\))?[*&\s]+)+[*&]*(?:[\w<>]+::)*(~?\w+)` + parameters,
+	`^(?:extern\s+"C"\s+)?(?:(?:::)?[\w<>~][\w:<>,~]*(?:\([\w\s*]+\))?[*&\s]+)+[*&]*(?:[\w<>]+::)*(~?\w+)` + parameters,
 	`^(?:[\w<>]+::)+(~?\w+)` + parameters,
 	`^(\w+)\s*\((?:[^;]*\)\s*\{?|[^;)]*,)?\s*(?:/[/*].*)?$`, // the type is in the line before
 	`^\s*(?:template\s*<.*>\s*)?using\s+(\w+)\s*=`,
@@ -49,6 +50,7 @@ var patterns = []struct {
 		`^([\pL_][\pL\d_]*)\s*(?::[^=]+)?=[^=]`,
 	}},
 	{[]string{"Ruby", "Crystal"}, []string{
+		`^\s*def\s+(?:self\.)?([!=]?[=~+\-*/%<>&|^!]{1,3}@?|\[\]=?)`,
 		`^\s*(?:(?:private|protected|public|abstract)\s+)?(?:def\s+(?:@*\w+\.)?|class\s+|module\s+|struct\s+|enum\s+)` +
 			`(?:\w*::)*(\w+[?!=]?)`,
 		`^\s*([A-Z]\w*)\s*=[^=~]`,
@@ -56,34 +58,39 @@ var patterns = []struct {
 	{[]string{"JavaScript", "TypeScript", "TSX", "Vue", "Svelte", "Astro"}, []string{
 		`^\s*` + annotations + modifiers + `(?:function\s*\*?|class|interface|enum|type|namespace|module)\s+([\w$]+)`,
 		`^(?:export\s+)?(?:const|let|var)\s+([\w$]+)`,
-		`^\s*(?:const|let|var)\s+([\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\([^()]*\)\s*(?::[^=]+)?=>|\w+\s*=>)`,
+		`^\s*(?:(?:const|let|var)\s+|` + modifiers + `#?)([\w$]+)\s*=\s*(?:async\s*)?(?:function\b|(?:<[^()]*>)?` +
+			`\([^()]*\)\s*(?::[^=]+)?=>|\w+\s*=>)`,
 		`^\s*(?:[\w$]+\.)+([\w$]+)\s*=\s*(?:async\s+)?(?:function\b|class\b|\([^()]*\)\s*=>)`,
 		`^(?:module\.)?exports\.([\w$]+)\s*=`,
 		`^\s+([\w$]+)\s*:\s*(?:async\s+)?(?:function\b|\([^()]*\)\s*=>)`,
-		`^\s+` + annotations + modifiers + `(?:(?:get|set)\s+)?\*?#?([\w$]+)\s*\([^;]*\)\s*(?::\s*[^;{]+)?\{`,
-		`^\s+` + modifiers + `([\w$]+)\??\s*(?:<[^>]*>)?\([^;]*\)\s*:\s*[^;{}]+;\s*$`,
+		`^\s+` + annotations + modifiers + `(?:(?:get|set)\s+)?\*?#?([\w$]+)\s*` + typeParameters +
+			`\([^;]*\)\s*(?::\s*[^;]+)?\{`,
+		`^\s+` + modifiers + `([\w$]+)\??\s*` + typeParameters + `\([^;]*\)\s*:\s*[^;{}]+;?\s*$`,
 	}},
 	{[]string{"Java", "C#", "Groovy", "Apex", "D"}, []string{
 		`^\s*` + annotations + modifiers +
-			`(?:class|@?interface|enum|record|struct|namespace)\s+(?:\w+\.)*(\w+)`,
+			`(?:class|@?interface|enum|record(?:\s+(?:class|struct))?|struct|namespace)\s+(?:\w+\.)*(\w+)`,
 		`^\s*` + annotations + modifiers + `(?:delegate\s+)?(?:<(?:[^<>]|<[^<>]*>)+>\s+)?` + types +
 			`\s+(\w+)` + typeParameters + `\s*\([^;]*(?:\)[^;()]*;\s*)?$`,
 		`^\s*` + annotations + `(?:public|private|protected|internal|static|final)\s+` + modifiers +
-			`(?:new\s+|event\s+)?(?:(?:` + types + `|\([^()]*\)\??)\s+)?(\w+)` + typeParameters + `\s*(?:[({=;]|$)`,
+			`(?:new\s+|event\s+)?(?:(?:` + types + `|\([^()]*\)\??)\s+)?` +
+			`(?:operator\s*(?:checked\s+)?([-+*/%<>=!~&|^]+)|(\w+)` + typeParameters + `)\s*(?:[({=;\[]|$)`,
 		`^\s+` + types + `\s+(\w+)\s*\{\s*(?:get|set|init)\b`, `^\s+event\s+` + types + `\s+(\w+)`,
 		`^\s+([A-Z]\w*)\s*\([^;{]*\)\s*(?:throws\s[^;{]*)?\{`, // a constructor
 	}},
 	{[]string{"Kotlin", "Swift", "Scala", "Dart"}, []string{
 		`^\s*` + annotations + modifiers +
 			`(?:fun\s+interface|fun|func|def|class|object|interface|trait|enum(?:\s+class)?|struct|protocol|` +
-			`extension|typealias|associatedtype|type|actor|mixin)\s+(?:<[^>]+>\s*)?(?:\w+(?:<[^>]*>)?\??\.)*` +
-			"(?:([\\w$]+)|`([\\w$]+)`)",
+			`extension|typealias|associatedtype|type|actor|mixin|given)\s+(?:<[^>]+>\s*)?(?:\w+(?:<[^>]*>)?\??\.)*` +
+			"(?:([\\w$]+_=|[\\w$]+|[=+*/%<>&|^!:~-]+)|`([\\w$]+)`)",
+		`^\s*` + annotations + modifiers + `(init|subscript|deinit)(?:[?!]?\s*[(<{]|$)`, // Swift
 		`^(?:\s{2}|\s{4}|\t)?` + annotations + modifiers + `(?:val|var|let)\s+(\w+)\s*[:=]`,
 		`^\s{0,2}` + modifiers + types + `\s+(\w+)\s*\([^;]*\)\s*(?:async\s*)?\{\s*$`,
 	}},
 	{[]string{"C", "Objective-C", "GLSL"}, ofC},
 	{[]string{"C++", "Objective-C++", "Cuda", "HLSL", "Metal"}, append([]string{
 		member + `\((?:[^;()]|\([^;()]*\))*(?:[,(]|\)(?:\s*(?:const|noexcept|override|final|->[^;{]*))*)$`,
+		`^\s*(?:[\w:<>,*&]+[*&\s]+)*(?:[\w<>]+::)*(operator\s*(?:\(\)|\[\]|[-+*/%<>=!~&|^,]+))` + parameters,
 		`^\s+(?:\w+\s+)*explicit\s+(\w+)` + parameters, `^\s+(?:\w+\s+)*(~\w+)\s*\([^;]*\)[^;]*\{`,
 		`^\s+(?:\w+\s+)*(\w+)\s*\([^;{]*\)\s*(?:noexcept\b[^:]*)?:\s*\w[\w:<>]*\s*[({][^;]*$`, // a constructor
 	}, ofC...)},
