@@ -198,8 +198,8 @@ func (s *Snapshot) examineRef(ref Ref) error {
 	}
 	commit, err := s.Commit(ref.Commit)
 	if err != nil {
-		return mustExist(ref.Commit, err)
+		return MustExist(ref.Commit, err)
 	}
 	_, err = s.Tree(commit.Tree)
-	return mustExist(commit.Tree, err)
+	return MustExist(commit.Tree, err)
 }

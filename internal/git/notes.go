@@ -22,17 +22,17 @@ func (s *Snapshot) Note(notes string, id ID) ([]byte, error) {
 	}
 	commit, err := s.Commit(ref.Commit)
 	if err != nil {
-		return nil, mustExist(ref.Commit, err)
+		return nil, MustExist(ref.Commit, err)
 	}
 	tree, rest := commit.Tree, id.String()
 	for range maxFanout {
 		entries, err := s.Tree(tree)
 		if err != nil {
-			return nil, mustExist(tree, err)
+			return nil, MustExist(tree, err)
 		}
 		if entry, err := find(entries, rest); err == nil && entry.Mode.IsRegular() {
 			content, err := s.ReadBlob(entry.ID, maxNoteBytes, nil)
-			return content, mustExist(entry.ID, err)
+			return content, MustExist(entry.ID, err)
 		}
 		folder, err := find(entries, rest[:2])
 		if err != nil || !folder.Mode.IsDir() {

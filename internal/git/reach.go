@@ -311,12 +311,12 @@ func (s *Snapshot) parents(ctx context.Context, id ID) ([]ID, error) {
 	if err != nil {
 		missing := errors.Is(err, ErrNotFound) || errors.Is(err, ErrPartial) || errors.Is(err, ErrOutside)
 		if !missing {
-			return nil, mustExist(id, err)
+			return nil, MustExist(id, err)
 		}
 		if cut, unknown := s.isCut(); cut || unknown != nil {
 			return nil, unknown
 		}
-		return nil, mustExist(id, err)
+		return nil, MustExist(id, err)
 	}
 	known.put(id, commit.Parents)
 	return commit.Parents, nil

@@ -23,10 +23,10 @@ func (s *Snapshot) Resolve(ctx context.Context, revision string) (commit Commit,
 		return Commit{}, err
 	}
 	if err != nil {
-		return Commit{}, mustExist(object, err)
+		return Commit{}, MustExist(object, err)
 	}
 	commit, err = s.Commit(id)
-	return commit, mustExist(id, err)
+	return commit, MustExist(id, err)
 }
 
 // ResolveObject finds the object that a revision names, as gitrevisions(7) defines it: HEAD or @, a

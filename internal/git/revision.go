@@ -164,7 +164,7 @@ func (c *climb) peelTo(id ID, kind string) (ID, error) {
 	for range maxTagDepth {
 		found, err := c.objects.Type(id)
 		if err != nil {
-			return ID{}, mustExist(id, domainError(err))
+			return ID{}, MustExist(id, domainError(err))
 		}
 		switch {
 		case kind == "object", found.String() == kind, kind == "" && found != objects.Tag:

@@ -40,18 +40,18 @@ func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) ([]by
 		err = damage(id, fmt.Errorf("is a %s, not a %s", kind, want))
 	}
 	if err != nil {
-		return buf, mustExist(id, err)
+		return buf, MustExist(id, err)
 	}
 	return content, nil
 }
 
-// mustExist turns "not found" into damage for an object that another one names: the path exists,
+// MustExist turns "not found" into damage for an object that another one names: the path exists,
 // but its object does not.
-func mustExist(id ID, err error) error {
+func MustExist(id ID, err error) error {
 	return missingIs(id, "is missing", err)
 }
 
-// missingIs is mustExist with a description of the missing object. It mentions a pack without an
+// missingIs is MustExist with a description of the missing object. It mentions a pack without an
 // index, which may contain the object.
 func missingIs(id ID, what string, err error) error {
 	if lacks := (*objects.NoIndexError)(nil); errors.As(err, &lacks) {

@@ -115,7 +115,7 @@ func (s *Snapshot) Lookup(tree ID, path string) (TreeEntry, error) {
 		}
 		entries, err := s.Tree(entry.ID)
 		if err != nil {
-			return TreeEntry{}, mustExist(entry.ID, err)
+			return TreeEntry{}, MustExist(entry.ID, err)
 		}
 		if entry, err = find(entries, name); err != nil {
 			return TreeEntry{}, err

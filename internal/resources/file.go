@@ -85,15 +85,7 @@ func (s *Service) findFile(snapshot *git.Snapshot, r Resource, entry git.TreeEnt
 	}
 	var err error
 	found.Size, err = snapshot.Size(entry.ID)
-	return found, missingBlob(err)
-}
-
-// missingBlob turns "not found" into damage: a tree names the blob.
-func missingBlob(err error) error {
-	if errors.Is(err, git.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)
-	}
-	return err
+	return found, git.MustExist(entry.ID, err)
 }
 
 // file is the source of a file of a commit.
@@ -154,7 +146,7 @@ func (f *file) prove(ctx context.Context, b *Body) error {
 		return io.MultiWriter(sum, head)
 	})
 	if err != nil {
-		return missingBlob(err)
+		return git.MustExist(f.id, err)
 	}
 	b.learn(size, sum.Sum(nil))
 	b.Found.known.put(b.Found.ETag, facts{size: UnknownSize, kind: kindOf(head.bytes)})
@@ -165,7 +157,7 @@ func (f *file) prove(ctx context.Context, b *Body) error {
 // that it does not hold.
 func (f *file) open(ctx context.Context, b *Body, x *facts) (err error) {
 	if b.blob, err = f.snapshot.Blob(ctx, f.id); err != nil {
-		return missingBlob(err)
+		return git.MustExist(f.id, err)
 	}
 	b.Size = b.blob.Size()
 	b.grant.Shrink(copyMemory + b.blob.Held())
@@ -221,7 +213,7 @@ func (f *file) peek(found *Found) (string, error) {
 	if x.kind == (kind{}) && !f.symlink {
 		head, _, err := f.snapshot.PeekBlob(f.id, sniffBytes)
 		if err != nil {
-			return "", missingBlob(err)
+			return "", git.MustExist(f.id, err)
 		}
 		x.kind = kindOf(head)
 		found.known.put(found.ETag, facts{size: UnknownSize, kind: x.kind})

@@ -154,7 +154,7 @@ func (f *Folder) Page(ctx context.Context, after string) (children []Child, more
 		}
 		view, err := viewEntry(f.Snapshot, Resource{}, entry)
 		if err != nil {
-			return nil, false, missingBlob(err)
+			return nil, false, git.MustExist(entry.ID, err)
 		}
 		children[i] = Child{
 			Name: entry.Name, MIMEType: typeOfEntry(entry), Size: view.Size,

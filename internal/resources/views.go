@@ -321,7 +321,7 @@ func findFolder(
 		return nil, err
 	}
 	if err != nil {
-		return nil, missingBlob(err)
+		return nil, git.MustExist(folder.ID, err)
 	}
 	found := described(r)
 	view := folderView{Repository: r.Repository, Commit: commit.ID.String(), Path: Text(r.Path)}
@@ -337,7 +337,7 @@ func findFolder(
 			return nil, err
 		}
 		if shown[i], err = viewEntry(s, r, entry); err != nil {
-			return nil, missingBlob(err)
+			return nil, git.MustExist(entry.ID, err)
 		}
 	}
 	list := listing{view, "entries", len(shown), func(i int) any { return shown[i] }}

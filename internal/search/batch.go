@@ -89,7 +89,7 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	s := b.search
 	content, err := s.readText(b.target.snapshot, f.id, sc)
 	if err != nil {
-		f.outcome, f.err = damaged, damageIfMissing(err)
+		f.outcome, f.err = damaged, git.MustExist(f.id, err)
 		if errors.Is(err, git.ErrTooLarge) {
 			f.outcome, f.err = isLarge, nil
 			s.files.putFile(s.fileKey(f), isLarge, nil)
@@ -163,7 +163,7 @@ func (s *search) onWorker(t *target, id git.ID, do func(sc *scratch, content []b
 		defer close(done)
 		sc := s.slot.Of(w)
 		content, err := s.readText(t.snapshot, id, sc)
-		if failed = damageIfMissing(err); err == nil {
+		if failed = git.MustExist(id, err); err == nil {
 			do(sc, content)
 		}
 	})

@@ -76,7 +76,7 @@ func (s *search) tree(t *target, id git.ID) ([]git.TreeEntry, error) {
 	}
 	entries, err := t.snapshot.Tree(id)
 	if err != nil {
-		return nil, damageIfMissing(err)
+		return nil, git.MustExist(id, err)
 	}
 	s.objects.putEntries(id, entries)
 	return entries, nil

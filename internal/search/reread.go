@@ -82,7 +82,7 @@ func (s *search) readCandidate(snapshot *git.Snapshot, c *candidate, sc *scratch
 ) error {
 	content, err := s.readText(snapshot, c.id, sc)
 	if err != nil {
-		return damageIfMissing(err)
+		return git.MustExist(c.id, err)
 	}
 	namer := index.NamerOf(c.path)
 	takes, _ := s.query.symbols.filter(namer, content)

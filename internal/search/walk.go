@@ -323,14 +323,6 @@ func (w *walk) folder(s step, resume []string) (step, error) {
 	return s, nil
 }
 
-// damageIfMissing turns "not found" into damage, because a commit or a folder names the object.
-func damageIfMissing(err error) error {
-	if errors.Is(err, git.ErrNotFound) {
-		return fmt.Errorf("%w: %w", git.ErrCorrupt, err)
-	}
-	return err
-}
-
 func (w *walk) endRepository(err error) step {
 	w.levels = w.levels[:0]
 	return step{kind: problem, target: w.target, err: err}

@@ -152,7 +152,7 @@ func (v *visit) getFileContents(ctx context.Context, a fileArguments) error {
 func (f file) showLink() error {
 	raw, err := f.snapshot.ReadBlob(f.entry.ID, maxTargetBytes, nil)
 	if err != nil {
-		return damageIfMissing(err)
+		return git.MustExist(f.entry.ID, err)
 	}
 	target := string(raw)
 	f.note("%s is a symbolic link to %s.", quote(clip(f.entry.path)), quote(target))
@@ -179,7 +179,7 @@ func (f file) showLink() error {
 func (f file) showLines(ctx context.Context, a lineRange) (err error) {
 	blob, err := f.snapshot.Blob(ctx, f.entry.ID)
 	if err != nil {
-		return damageIfMissing(err)
+		return git.MustExist(f.entry.ID, err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
 	facts := fmt.Sprintf("%s of %s: %d bytes, blob %s", quote(clip(f.entry.path)), f.at, blob.Size(), f.entry.ID)
@@ -317,7 +317,7 @@ func (f file) definitions() (text []byte, found []definitions.Definition, err er
 		return nil, nil, say("%s is too large to look for definitions. Read its lines.", name)
 	}
 	if err != nil {
-		return nil, nil, damageIfMissing(err)
+		return nil, nil, git.MustExist(f.entry.ID, err)
 	}
 	language, ok := definitions.LanguageOf(f.entry.path, text)
 	namer := index.NamerOf(f.entry.path)

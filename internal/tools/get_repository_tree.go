@@ -2,8 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -199,19 +197,11 @@ func (v *visit) describeEntry(e entry, nameOnly bool) (entryData, error) {
 	default:
 		size, err := v.snapshot.Size(e.ID)
 		if err != nil {
-			return entryData{}, damageIfMissing(err)
+			return entryData{}, git.MustExist(e.ID, err)
 		}
 		d.Size = &size
 	}
 	return d, nil
-}
-
-// damageIfMissing turns "not found" into damage, because a tree names the object.
-func damageIfMissing(err error) error {
-	if errors.Is(err, git.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)
-	}
-	return err
 }
 
 func notAFolder(e entry) error {

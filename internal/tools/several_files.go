@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
@@ -176,7 +177,7 @@ func problemOf(ctx context.Context, err error) (problem string, _ error) {
 func (s *shownFile) read(ctx context.Context, limit int) (err error) {
 	blob, err := s.snapshot.Blob(ctx, s.entry.ID)
 	if err != nil {
-		return damageIfMissing(err)
+		return git.MustExist(s.entry.ID, err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
 	lines := s.request.lines

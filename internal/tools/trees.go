@@ -47,7 +47,7 @@ func (v *visit) walk(ctx context.Context, folder entry, levels int, show func(e 
 			return nil, errStopped
 		}
 		list, err := v.snapshot.Tree(id)
-		return list, damageIfMissing(err)
+		return list, git.MustExist(id, err)
 	}
 	top, err := list(folder.ID)
 	if err != nil {

@@ -261,7 +261,7 @@ func (t *tracer) read(id git.ID) ([]byte, error) {
 	case errors.Is(err, git.ErrTooLarge):
 		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, git.ErrTooLarge)
 	case err != nil:
-		return nil, damageIfMissing(id, err)
+		return nil, git.MustExist(id, err)
 	case len(content) > MaxBlameLines && bytes.Count(content, []byte{'\n'}) > MaxBlameLines:
 		return nil, fmt.Errorf("a version of the file has more than %d lines: %w", MaxBlameLines, git.ErrTooLarge)
 	}

@@ -157,7 +157,7 @@ func (d *Differ) content(
 		return int64(len(*buf)), lines, nil
 	}
 	if size, err = d.snapshot.Size(id); err != nil {
-		return 0, lines, damageIfMissing(id, err)
+		return 0, lines, git.MustExist(id, err)
 	}
 	if size > d.options.MaxBytes {
 		return size, large, nil
@@ -170,7 +170,7 @@ func (d *Differ) content(
 	*buf, err = d.snapshot.ReadBlob(id, d.options.MaxBytes, (*buf)[:0])
 	switch {
 	case err != nil:
-		return size, lines, damageIfMissing(id, err)
+		return size, lines, git.MustExist(id, err)
 	case diff.Binary(*buf):
 		return size, opaque, nil
 	case diff.CountLines(*buf) > MaxPatchLines:
@@ -189,7 +189,7 @@ func appendSubmodule(buf []byte, id git.ID) []byte {
 func (d *Differ) peek(ctx context.Context, id git.ID, buf *[]byte) (_ shape, err error) {
 	blob, err := d.snapshot.Blob(ctx, id)
 	if err != nil {
-		return lines, damageIfMissing(id, err)
+		return lines, git.MustExist(id, err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
 	*buf = append((*buf)[:0], make([]byte, diff.BinaryBytes)...)
@@ -257,7 +257,7 @@ func (d *Differ) binaryContent(ctx context.Context, mode git.Mode, id git.ID) (c
 	c.Size, err = d.snapshot.Size(id)
 	c.Open = func() (io.ReadCloser, error) {
 		blob, err := d.snapshot.Blob(ctx, id)
-		return blob, damageIfMissing(id, err)
+		return blob, git.MustExist(id, err)
 	}
-	return c, damageIfMissing(id, err)
+	return c, git.MustExist(id, err)
 }

@@ -132,7 +132,7 @@ func (p *pickaxe) content(s *source, mode git.Mode, id git.ID, buf []byte) ([]by
 		return buf[:0], nil
 	}
 	p.left -= int64(len(content))
-	return content, damageIfMissing(id, err)
+	return content, git.MustExist(id, err)
 }
 
 // changesLines reports whether a matching line is added or deleted. Binary files have no lines.

@@ -3,7 +3,6 @@ package history
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/bits"
 	"slices"
 
@@ -83,16 +82,7 @@ func (c *chunker) measure(file *likeness) (err error) {
 	if file.size < 0 {
 		file.size, err = c.source.Size(file.id)
 	}
-	return damageIfMissing(file.id, err)
-}
-
-// damageIfMissing turns "not found" into damage: a tree names the object, so its absence does not
-// answer the caller's question.
-func damageIfMissing(id git.ID, err error) error {
-	if errors.Is(err, git.ErrNotFound) {
-		return fmt.Errorf("object %s is missing: %w", id, git.ErrCorrupt)
-	}
-	return err
+	return git.MustExist(file.id, err)
 }
 
 // hash counts the bytes of a file's pieces by hash. Like git before 2.44, it ignores an incomplete
@@ -103,7 +93,7 @@ func (c *chunker) hash(file *likeness) error {
 	}
 	text, err := c.source.ReadBlob(file.id, maxSimilarBytes, c.text[:0])
 	if err != nil {
-		return damageIfMissing(file.id, err)
+		return git.MustExist(file.id, err)
 	}
 	c.text = text
 	if !diff.Binary(text) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 
@@ -88,7 +87,7 @@ func (e *examination) add(ctx context.Context, step history.Step) error {
 	if e.plan.form == Mails {
 		size, err := e.plan.snapshot.Size(step.Commit)
 		if err != nil {
-			return missing(step.Commit, err)
+			return git.MustExist(step.Commit, err)
 		}
 		e.cost.message = size
 	}
@@ -114,7 +113,7 @@ func (e *examination) file(c history.FileChange) (err error) {
 			continue
 		}
 		if sizes[i], err = e.plan.snapshot.Size(side.id); err != nil {
-			return missing(side.id, err)
+			return git.MustExist(side.id, err)
 		}
 	}
 	return e.cost.add(c, sizes[0], sizes[1])
@@ -146,14 +145,6 @@ func (p *Plan) abbreviate(id git.ID) (string, error) {
 		return id.String()[:length], nil
 	}
 	return id.String()[:p.digits], nil
-}
-
-// missing turns "not found" into damage: another object names this one.
-func missing(id git.ID, err error) error {
-	if errors.Is(err, git.ErrNotFound) {
-		return fmt.Errorf("object %s is missing: %w", id, git.ErrCorrupt)
-	}
-	return err
 }
 
 // automatic selects git's default length of abbreviations.
