@@ -127,7 +127,7 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	if err == nil {
 		snapshot, err = repository.Snapshot()
 	}
-	if isAbsent(err) {
+	if git.IsAbsent(err) {
 		return noRepository(flags.root, name, catalogue.Names())
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 		}
 	}
 	head, options, err := archive.Resolve(c.Context(), snapshot, revision, flags.options)
-	if isAbsent(err) {
+	if git.IsAbsent(err) {
 		return noRevision(repository.Name(), snapshot, revision)
 	}
 	if err != nil {
@@ -180,11 +180,6 @@ func warnOfEncodings(ctx context.Context, w io.Writer, plan *archive.Plan) error
 			strconv.QuoteToGraphic(name))
 	}
 	return err
-}
-
-// isAbsent reports whether the error means that something does not exist, as opposed to damage.
-func isAbsent(err error) bool {
-	return errors.Is(err, git.ErrNotFound) && !errors.Is(err, git.ErrCorrupt)
 }
 
 func noRepository(root, name string, known []string) error {

@@ -105,6 +105,9 @@ func domainError(err error) error {
 	return err
 }
 
+// IsAbsent reports whether an error means that something does not exist, as opposed to damage.
+func IsAbsent(err error) bool { return errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) }
+
 // unreadable are the reasons why existing data cannot be read at the moment, or until an operator
 // repairs it.
 var unreadable = []error{ErrCorrupt, ErrDenied, ErrPartial, ErrOutside}

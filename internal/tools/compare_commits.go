@@ -75,7 +75,7 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 		return c, err
 	}
 	common, err := history.MergeBase(ctx, v.snapshot, v.History, c.base.ID, c.head.ID)
-	unrelated := isAbsent(err)
+	unrelated := git.IsAbsent(err)
 	if err != nil && !unrelated {
 		return c, err
 	}

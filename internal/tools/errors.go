@@ -140,10 +140,5 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + line(text[1:]) + "."
 }
 
-// isAbsent reports whether the error means that something does not exist, as opposed to damage.
-func isAbsent(err error) bool {
-	return errors.Is(err, git.ErrNotFound) && !errors.Is(err, git.ErrCorrupt)
-}
-
 // didYouMean returns a sentence with suggestions and a leading space.
 func didYouMean(names []string) string { return spelling.DidYouMean(names) }

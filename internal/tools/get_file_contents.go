@@ -166,7 +166,7 @@ func (f file) showLink() error {
 	}
 	e, err := f.snapshot.Lookup(f.at.Tree, inside)
 	switch {
-	case isAbsent(err):
+	case git.IsAbsent(err):
 		f.note("There is nothing of that name in this commit.")
 	case err != nil:
 		return err

@@ -193,7 +193,7 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 // noteMissing notes which paths do not exist: another reason to find nothing.
 func (v *visit) noteMissing(ctx context.Context, at found, paths []string) {
 	for _, path := range paths {
-		if _, err := v.snapshot.Lookup(at.Tree, path); isAbsent(err) {
+		if _, err := v.snapshot.Lookup(at.Tree, path); git.IsAbsent(err) {
 			_, alike := v.alike(ctx, at, path)
 			v.note("%s", noPath(at, path, alike))
 		}
@@ -403,7 +403,7 @@ func timestamp(p history.Person) string {
 
 // explain attributes an error to the cursor, if there is one, rather than to a path.
 func (a logArguments) explain(err error) error {
-	if a.cursor != "" && (errors.Is(err, git.ErrInvalid) || isAbsent(err)) {
+	if a.cursor != "" && (errors.Is(err, git.ErrInvalid) || git.IsAbsent(err)) {
 		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call " +
 			"that gave it, or begin again without it.")
 	}

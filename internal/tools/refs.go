@@ -292,7 +292,7 @@ func (v *visit) describeRef(ref git.Ref) (refData, error) {
 			d.Date = timestamp(tag.Tagger)
 		}
 		d.Subject = clean(tag.Subject())
-		if isAbsent(err) {
+		if git.IsAbsent(err) {
 			err = nil // a file or a folder has neither date nor subject
 		}
 	case !ref.Commit.IsZero():
@@ -328,7 +328,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	name := strings.TrimPrefix(strings.TrimPrefix(unquoteName(a.tag), "refs/"), "tags/")
 	shown, repository := quote(clip(name)), quote(v.name())
 	ref, err := v.snapshot.Ref("refs/tags/" + name)
-	if isAbsent(err) {
+	if git.IsAbsent(err) {
 		same := v.sameRefs(name, git.TagPrefix)
 		if len(same) != 1 {
 			if len(same) == 0 {
@@ -355,7 +355,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 		return nil
 	}
 	tag, err := history.ReadTag(v.snapshot, ref.Target)
-	if isAbsent(err) {
+	if git.IsAbsent(err) {
 		v.note("%s of %s is a lightweight tag of %s, which is no commit.", shown, repository, ref.Target)
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
@@ -137,7 +138,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		}
 	}
 	found, err := s.searchToFit(ctx, &request, a.show)
-	if isAbsent(err) {
+	if git.IsAbsent(err) {
 		return nil, s.notSearched(ctx, request)
 	}
 	if err == nil {

@@ -104,7 +104,7 @@ func (v *visit) entryOf(ctx context.Context, of revision, path string) (at found
 // that says the same, and notes that; its error suggests paths with the same last name.
 func (v *visit) locate(ctx context.Context, at found, path string) (entry, error) {
 	e, err := v.snapshot.Lookup(at.Tree, path)
-	if !isAbsent(err) {
+	if !git.IsAbsent(err) {
 		return entry{path: path, TreeEntry: e}, err
 	}
 	same, alike := v.alike(ctx, at, path)
@@ -221,7 +221,7 @@ func (v *visit) treeByID(ctx context.Context, id string) (at found, path string,
 
 // gone returns nil for errors about absent objects.
 func gone(err error) error {
-	if isAbsent(err) {
+	if git.IsAbsent(err) {
 		return nil
 	}
 	return err

@@ -70,8 +70,7 @@ func read(r Repository, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	entry, err := r.Lookup(links.Tree, file)
-	if errors.Is(err, git.ErrNotFound) && !errors.Is(err, git.ErrCorrupt) ||
-		err == nil && (entry.Mode.IsDir() || entry.Mode.IsGitlink()) {
+	if git.IsAbsent(err) || err == nil && (entry.Mode.IsDir() || entry.Mode.IsGitlink()) {
 		return nil, nil
 	}
 	if err != nil {
