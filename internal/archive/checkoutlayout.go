@@ -142,7 +142,7 @@ func (c *checkoutLayout) packStored(r *run, e tree.Entry, content []byte) (err e
 	}
 	r.packed.content, err = r.Source.ReadBlob(e.ID, max(inlineBytes, zstd.MaxPatched), r.packed.content[:0])
 	if err != nil {
-		return tree.Damaged(err)
+		return git.MustExist(e.ID, err)
 	}
 	if c.plan.clone.files == checkout.ConvertedFiles && bytes.Equal(r.packed.content, content) {
 		return nil

@@ -62,7 +62,7 @@ func (p *Plan) selectBase(ctx context.Context) (*tree.Selection, git.Treeish, er
 	}
 	root, err := tree.ReadFolder(p.source, base.Tree)
 	if err != nil {
-		return nil, base, tree.Damaged(err)
+		return nil, base, err
 	}
 	p.options.Base = base.Revision
 	selection, err := tree.Select(ctx, root, p.selection.Options)

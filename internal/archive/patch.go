@@ -67,15 +67,16 @@ func (p *patching) append(
 
 // make reads both contents and makes the patch. It returns false for contents that are not patched.
 func (t *patcher) make(source tree.Source, e tree.Entry, limit int64, quick bool) (bool, error) {
-	var err error
-	if t.after, err = source.ReadBlob(e.ID, min(zstd.MaxPatched, limit), t.after[:0]); err == nil {
-		t.before, err = source.ReadBlob(e.Base, zstd.MaxPatched, t.before[:0])
+	id, err := e.ID, error(nil)
+	if t.after, err = source.ReadBlob(id, min(zstd.MaxPatched, limit), t.after[:0]); err == nil {
+		id = e.Base
+		t.before, err = source.ReadBlob(id, zstd.MaxPatched, t.before[:0])
 	}
 	if errors.Is(err, git.ErrTooLarge) {
 		return false, nil
 	}
 	if err != nil {
-		return false, tree.Damaged(err)
+		return false, git.MustExist(id, err)
 	}
 	if min(len(t.before), len(t.after)) < minPatched {
 		return false, nil

@@ -13,7 +13,7 @@ import (
 func (r *run) appendEntry(e tree.Entry) (more bool, err error) {
 	if d, ok := r.layout.(describer); ok {
 		r.out, err = d.describe(r, r.out, e)
-		return r.finishEntry(err)
+		return r.finishEntry(e, err)
 	}
 	switch {
 	case e.Mode.IsSymlink():
@@ -22,7 +22,7 @@ func (r *run) appendEntry(e tree.Entry) (more bool, err error) {
 			return false, tree.ErrLink
 		}
 		if err != nil {
-			return false, tree.Damaged(err)
+			return false, git.MustExist(e.ID, err)
 		}
 		return r.appendBare(e, target)
 	case e.Mode.IsRegular() && e.Treatment.MayBePointer():
@@ -35,9 +35,9 @@ func (r *run) appendEntry(e tree.Entry) (more bool, err error) {
 }
 
 // finishEntry advances to the next entry, unless this one failed.
-func (r *run) finishEntry(err error) (more bool, failed error) {
+func (r *run) finishEntry(e tree.Entry, err error) (more bool, failed error) {
 	if err != nil {
-		return false, tree.Damaged(err)
+		return false, git.MustExist(e.ID, err)
 	}
 	r.next++
 	return true, nil
@@ -52,14 +52,14 @@ func (r *run) leaveToWriter() (more bool, err error) {
 func (r *run) appendBare(e tree.Entry, target []byte) (more bool, err error) {
 	out := r.buffer()
 	*out, err = r.framing.appendBare(r, *out, e, target)
-	return r.finishEntry(err)
+	return r.finishEntry(e, err)
 }
 
 // appendContent appends a file with the given content.
 func (r *run) appendContent(e tree.Entry, content []byte) (more bool, err error) {
 	out := r.buffer()
 	*out, err = r.framing.appendContent(r, *out, e, content)
-	return r.finishEntry(err)
+	return r.finishEntry(e, err)
 }
 
 // appendFile appends a file. A file that is too large for the run's own buffer goes into a large
@@ -70,14 +70,14 @@ func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 	}
 	if r.patches != nil && !e.Base.IsZero() {
 		if patched, err := r.appendPatch(e); patched || err != nil {
-			return r.finishEntry(err)
+			return r.finishEntry(e, err)
 		}
 	}
 	if r.large == nil {
 		out := r.buffer()
 		*out, err = r.framing.appendBlob(r, *out, e, min(inlineBytes, r.limits.BlobBytes))
 		if !errors.Is(err, git.ErrTooLarge) {
-			return r.finishEntry(err)
+			return r.finishEntry(e, err)
 		}
 		if r.framing.buffersLarge() {
 			r.large = r.buffers.take()
@@ -93,7 +93,7 @@ func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 		r.forWriter = first // otherwise it begins the next buffer
 		return false, nil
 	}
-	return r.finishEntry(err)
+	return r.finishEntry(e, err)
 }
 
 // appendPatch appends a file as a patch, if possible.
@@ -121,7 +121,7 @@ func (r *run) appendTreated(e tree.Entry) (more bool, err error) {
 		return r.leaveToWriter()
 	}
 	if err != nil {
-		return false, tree.Damaged(err)
+		return false, git.MustExist(e.ID, err)
 	}
 	if r.converted, err = e.Treatment.Conversion.Append(r.converted[:0], r.stored, e.ID.String()); err != nil {
 		return false, err

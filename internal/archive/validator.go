@@ -63,7 +63,7 @@ func (p *Plan) checkPresent(ctx context.Context) error {
 				continue
 			}
 			if _, err := source.Size(id); err != nil {
-				return tree.Damaged(err)
+				return git.MustExist(id, err)
 			}
 		}
 		return nil

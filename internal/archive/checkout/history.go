@@ -91,7 +91,7 @@ func findTags(source tree.Source, ref Ref) (h History, err error) {
 		h.Tags = append(h.Tags, id)
 		raw, err := source.RawTag(id)
 		if err != nil {
-			return h, tree.Damaged(err)
+			return h, git.MustExist(id, err)
 		}
 		if id, err = git.ParseTagTarget(id, raw); err != nil {
 			return h, err
@@ -103,7 +103,7 @@ func findTags(source tree.Source, ref Ref) (h History, err error) {
 func readLinks(source tree.Source, id git.ID) (git.CommitLinks, error) {
 	raw, err := source.RawCommit(id)
 	if err != nil {
-		return git.CommitLinks{}, tree.Damaged(err)
+		return git.CommitLinks{}, git.MustExist(id, err)
 	}
 	return git.ParseCommitLinks(id, raw)
 }

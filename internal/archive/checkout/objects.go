@@ -167,7 +167,7 @@ func (w *Walk) list(folder git.TreePair) (entries []git.TreePair, err error) {
 			continue
 		}
 		if stored[i], err = w.source.StoredTree(e.ID, nil); err != nil {
-			return nil, tree.Damaged(err)
+			return nil, git.MustExist(e.ID, err)
 		}
 	}
 	for pair, err := range git.PairTrees(stored[0], stored[1]) {
@@ -189,12 +189,12 @@ func Read(source tree.Source, e tree.Entry, buf []byte) (kind Kind, content []by
 	switch {
 	case e.Mode.IsDir():
 		stored, err := source.StoredTree(e.ID, buf)
-		return Tree, stored.Content, tree.Damaged(err)
+		return Tree, stored.Content, git.MustExist(e.ID, err)
 	case e.Mode == modeTag:
 		content, err = source.RawTag(e.ID)
-		return Tag, content, tree.Damaged(err)
+		return Tag, content, git.MustExist(e.ID, err)
 	default:
 		content, err = source.RawCommit(e.ID)
-		return Commit, content, tree.Damaged(err)
+		return Commit, content, git.MustExist(e.ID, err)
 	}
 }

@@ -85,7 +85,7 @@ func (o *Opener) Open(e tree.Entry) (size int64, write func(io.Writer) error, er
 	}
 	size, err = o.source.Size(e.ID)
 	if err != nil {
-		return 0, nil, tree.Damaged(err)
+		return 0, nil, git.MustExist(e.ID, err)
 	}
 	if size > o.limits.BlobBytes {
 		return 0, nil, o.limits.BlobExceeded()
@@ -112,7 +112,7 @@ func (o *Opener) Size(e tree.Entry) (int64, error) {
 	size, err := o.source.Size(e.ID)
 	switch {
 	case err != nil:
-		return 0, tree.Damaged(err)
+		return 0, git.MustExist(e.ID, err)
 	case e.Mode.IsRegular() && size > o.limits.BlobBytes:
 		return 0, o.limits.BlobExceeded()
 	case e.Mode.IsSymlink() && size > tree.MaxLinkBytes:
@@ -136,7 +136,7 @@ func (o *Opener) substituted(e tree.Entry) (size int64, write func(io.Writer) er
 		)
 	}
 	if err != nil {
-		return 0, nil, tree.Damaged(err)
+		return 0, nil, git.MustExist(e.ID, err)
 	}
 	source := o.stored
 	if e.Treatment.Converts && !found {
@@ -186,7 +186,7 @@ func (o *Opener) load(e tree.Entry) (object bool, err error) {
 
 func (o *Opener) blob(id git.ID) (*git.Blob, error) {
 	blob, err := o.source.Blob(o.ctx, id)
-	return blob, tree.Damaged(err)
+	return blob, git.MustExist(id, err)
 }
 
 // flow opens a file that is written unchanged. It opens the file once for its size, because the

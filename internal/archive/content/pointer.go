@@ -21,7 +21,7 @@ func ReadPointer(
 		return nil, pointer, false, nil
 	}
 	if err != nil {
-		return nil, pointer, false, tree.Damaged(err)
+		return nil, pointer, false, git.MustExist(id, err)
 	}
 	pointer, ok = lfs.Parse(content)
 	return content, pointer, ok, nil

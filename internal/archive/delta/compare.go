@@ -129,7 +129,7 @@ func (c *comparison) list(e *git.TreeEntry) ([]git.TreeEntry, error) {
 		return nil, nil
 	}
 	entries, err := c.head.Root.Source.Tree(e.ID)
-	return entries, tree.Damaged(err)
+	return entries, git.MustExist(e.ID, err)
 }
 
 // entries compares two folders by name. It returns equal entries that were not examined.

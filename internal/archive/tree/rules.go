@@ -84,10 +84,10 @@ func isAttributesFile(e git.TreeEntry) bool {
 func readAttributes(source Source, id git.ID) ([]byte, error) {
 	content, err := source.ReadBlob(id, maxAttributesBytes, nil)
 	if !errors.Is(err, git.ErrTooLarge) {
-		return content, Damaged(err)
+		return content, git.MustExist(id, err)
 	}
 	if size, err := source.Size(id); err != nil || size >= attributes.MaxFile {
-		return nil, Damaged(err)
+		return nil, git.MustExist(id, err)
 	}
 	return nil, fmt.Errorf("%w: a .gitattributes of more than %d bytes", ErrLimit, maxAttributesBytes)
 }

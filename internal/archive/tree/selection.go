@@ -138,5 +138,5 @@ func (s *Selection) enter(in Folder, path string, e git.TreeEntry) (below Folder
 		return Folder{}, false, nil
 	}
 	below, err = ReadFolder(in.Source, e.ID)
-	return below, err == nil, Damaged(err)
+	return below, err == nil, err
 }

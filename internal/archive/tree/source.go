@@ -2,8 +2,6 @@ package tree
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/git"
@@ -47,7 +45,7 @@ type Folder struct {
 // ReadFolder reads a tree that a commit, a tag or another tree names: its absence is damage.
 func ReadFolder(source Source, id git.ID) (Folder, error) {
 	entries, err := source.Tree(id)
-	return Folder{source, id, entries}, Damaged(err)
+	return Folder{source, id, entries}, git.MustExist(id, err)
 }
 
 func (f Folder) find(name string) (git.TreeEntry, bool) {
@@ -59,13 +57,4 @@ func firstOf(entries []git.TreeEntry, is func(git.TreeEntry) bool) (git.TreeEntr
 		return entries[at], true
 	}
 	return git.TreeEntry{}, false
-}
-
-// Damaged turns "not found" into damage: a tree names the object, so its absence does not answer
-// the caller's question.
-func Damaged(err error) error {
-	if errors.Is(err, git.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", git.ErrCorrupt)
-	}
-	return err
 }

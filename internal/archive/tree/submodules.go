@@ -107,7 +107,7 @@ func (s *Selection) openSubmodule(
 	}
 	m := &Module{Sibling: found, Path: path}
 	if m.root, err = ReadFolder(m.Source, m.Commit.Tree); err != nil {
-		return Damaged(err)
+		return err
 	}
 	if s.Attributes == ForArchive {
 		if m.Info, err = m.Source.InfoAttributes(); err != nil {
@@ -130,7 +130,7 @@ func SubmoduleURLs(root Folder) (map[string]string, error) {
 		return nil, fmt.Errorf("%w: %s of more than %d bytes", ErrLimit, submodulesFile, git.MaxSubmodulesBytes)
 	}
 	if err != nil {
-		return nil, Damaged(err)
+		return nil, git.MustExist(e.ID, err)
 	}
 	return git.ParseSubmodules(content), nil
 }
@@ -147,7 +147,7 @@ func gitlink(at Folder, path string) (commit git.ID, ok bool, err error) {
 			return e.ID, e.Mode.IsGitlink(), nil
 		}
 		if at.Entries, err = at.Source.Tree(e.ID); err != nil {
-			return git.ID{}, false, Damaged(err)
+			return git.ID{}, false, git.MustExist(e.ID, err)
 		}
 		path = rest
 	}

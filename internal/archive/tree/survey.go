@@ -91,7 +91,7 @@ func (s *Selection) examineAbove(found *survey) error {
 		}
 		var err error
 		if entries, err = s.Root.Source.Tree(folder.ID); err != nil {
-			return Damaged(err)
+			return git.MustExist(folder.ID, err)
 		}
 	}
 	return nil
@@ -166,7 +166,7 @@ func (s *survey) folder(id git.ID, depth int) (extent, error) {
 	s.budget--
 	entries, err := s.source.Tree(id)
 	if err != nil {
-		return extent{}, Damaged(err)
+		return extent{}, git.MustExist(id, err)
 	}
 	if s.clone {
 		if err := checkClone(entries); err != nil {
@@ -199,7 +199,7 @@ func (s *survey) add(sum *extent, e git.TreeEntry, depth int) error {
 	}
 	if e.Mode.IsSymlink() || s.sizes && e.Mode.IsRegular() {
 		if below.bytes, err = s.source.Size(e.ID); err != nil {
-			return Damaged(err)
+			return git.MustExist(e.ID, err)
 		}
 		below.blob = below.bytes
 		s.found.LongLinks = s.found.LongLinks || e.Mode.IsSymlink() && below.bytes > MaxLinkBytes

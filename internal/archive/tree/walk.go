@@ -198,7 +198,7 @@ func (w *Walk) descend(e git.TreeEntry, m *Module) ([]git.TreeEntry, error) {
 	}
 	entries, err := w.source.Tree(e.ID)
 	if err != nil {
-		return nil, Damaged(err)
+		return nil, git.MustExist(e.ID, err)
 	}
 	return entries, w.push(entries)
 }
