@@ -134,18 +134,11 @@ func (i *item) equal(text []byte, pattern string) bool {
 		return false
 	}
 	for j, c := range text {
-		if lower(c) != lower(pattern[j]) {
+		if wildmatch.Lower(c) != wildmatch.Lower(pattern[j]) {
 			return false
 		}
 	}
 	return true
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }
 
 // selectsFolder reports whether the item is the folder or one of its parents, or a glob that

@@ -184,7 +184,7 @@ func (m *matcher) back() bool {
 func (m *matcher) element(c byte) (length int, ok bool) {
 	fold := m.flags&CaseFold != 0
 	if fold {
-		c = lower(c)
+		c = Lower(c)
 	}
 	switch p := m.pattern[m.p]; p {
 	case '\\':
@@ -196,13 +196,14 @@ func (m *matcher) element(c byte) (length int, ok bool) {
 		return length, ok && (m.flags&PathName == 0 || c != '/')
 	default:
 		if fold {
-			p = lower(p)
+			p = Lower(p)
 		}
 		return 1, p == c
 	}
 }
 
-func lower(c byte) byte {
+// Lower folds the case of an ASCII letter, as [CaseFold] does.
+func Lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c + 'a' - 'A'
 	}
