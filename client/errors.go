@@ -194,7 +194,16 @@ func failed(ctx context.Context, err error) error {
 func refusal(reply *http.Response, operation string) error {
 	defer func() { _ = reply.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
-	if err != nil || bytes.ContainsFunc(text, isUnreadable) {
+	if err != nil {
+		text = nil
+	}
+	return refusalOf(reply, operation, text)
+}
+
+// refusalOf is the refusal whose body is a text.
+func refusalOf(reply *http.Response, operation string, text []byte) error {
+	text = text[:min(len(text), maxRefusal)]
+	if bytes.ContainsFunc(text, isUnreadable) {
 		text = nil
 	}
 	return &Error{

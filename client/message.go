@@ -87,11 +87,12 @@ func isMessage(reply *http.Response) bool {
 
 // message is a message of the server: an answer, or a notification.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   *struct {
 		Code    int             `json:"code"`
 		Message string          `json:"message"`
 		Data    json.RawMessage `json:"data"`
@@ -151,7 +152,11 @@ func readResult(ctx context.Context, reply *http.Response, id int64, operation s
 		if err != nil {
 			return fmt.Errorf("%s: %w", operation, failed(ctx, err))
 		}
-		if err := json.Unmarshal(text, &answer); err != nil {
+		err = json.Unmarshal(text, &answer)
+		if reply.StatusCode >= http.StatusBadRequest && (err != nil || answer.Version == "") {
+			return refusalOf(reply, operation, text) // of a proxy
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w: the reply is no message: %w", operation, ErrDamaged, err)
 		}
 		if !answer.answers(id) {

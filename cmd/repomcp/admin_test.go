@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -151,5 +154,37 @@ func TestAServerWithoutItsRootIsNotReady(t *testing.T) {
 			!strings.Contains(text, "root") {
 			t.Errorf("%s: %d %q", path, status, text)
 		}
+	}
+}
+
+// A client that leaves with the last byte of an archive has all of it, although the server still counts and caches.
+func TestAClientThatHasEverythingHasNotBrokenOff(t *testing.T) {
+	gittest.Long(t)
+	root, _ := bulkyRoot(t)
+	p, admin := startWithAdmin(t, root, "--cache-dir", t.TempDir(), "--cache-bytes", "100MB")
+	server, err := url.Parse(p.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const times = 200
+	for range times {
+		connection, err := net.Dial("tcp", server.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprintf(connection, "GET /archive/repo/main.tar HTTP/1.1\r\nHost: %s\r\n\r\n", server.Host)
+		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.CopyN(io.Discard, response.Body, response.ContentLength)
+		if err != nil || n == 0 {
+			t.Fatalf("%d bytes of %d, %v", n, response.ContentLength, err)
+		}
+		_ = connection.Close()
+	}
+	awaitMetrics(t, p, admin, []string{fmt.Sprint("repomcp_streams_total ", times), "repomcp_streams_in_flight 0"})
+	if aborted := p.number(t, admin, "repomcp_streams_aborted_total"); aborted != 0 {
+		t.Errorf("%.0f of %d downloads count as broken off", aborted, times)
 	}
 }

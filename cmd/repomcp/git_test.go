@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -289,6 +292,61 @@ func TestGitFetchesWhatAClientWasTold(t *testing.T) {
 		if said, err := g.try(clone, "fetch", "-q", url, unseen); err == nil {
 			t.Errorf("version %s: %s was never listed: %s", version, unseen, said)
 		}
+	}
+}
+
+// A partial clone asks for its files when it has the commits: the branch may have been forced in between.
+func TestGitSendsThePartsOfWhatAClientWasTold(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := newGitMirror(t, filepath.Join(root, "app.git"))
+	url := start(t, root).url + "/git/app"
+	for _, version := range []string{"0", "2"} {
+		g := gitClient{t, []string{"protocol.version=" + version}}
+		clone := filepath.Join(t.TempDir(), "clone")
+		old := mirror.Commit("part", gittest.Regular("f", "told "+version))
+		g.must(root, "clone", "-q", "--filter=blob:none", "--no-checkout", "-b", "part", url, clone)
+		mirror.Git("update-ref", "-d", "refs/heads/part")
+		mirror.Commit("part", gittest.Regular("f", "forced "+version))
+		g.must(clone, "checkout", "-q", old)
+		unseen := mirror.Store("blob", "nothing leads to it "+version)
+		if said, err := g.try(clone, "fetch", "-q", "origin", unseen); err == nil {
+			t.Errorf("version %s: %s was never listed: %s", version, unseen, said)
+		}
+	}
+}
+
+// What git refuses is the client's mistake, and shown to its user.
+func TestGitSaysWhatItRefuses(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	newGitMirror(t, filepath.Join(root, "app.git"))
+	p := start(t, root)
+	g := gitClient{t: t}
+	said, err := g.try(root, "clone", "-q", "--shallow-exclude=nope", p.url+"/git/app", filepath.Join(t.TempDir(), "c"))
+	if err == nil || !strings.Contains(said, "ambiguous deepen-not: deepen-not nope") {
+		t.Errorf("%v %s", err, said)
+	}
+	want := "0032want " + strings.Repeat("1", 40) + "\n"
+	var damaged bytes.Buffer
+	w := gzip.NewWriter(&damaged)
+	_, _ = io.WriteString(w, want+"0000")
+	_ = w.Close()
+	content := damaged.Bytes()
+	content[len(content)-5] ^= 1 // of the checksum
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/git/app/git-upload-pack", &damaged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/X-git-upload-pack-request")
+	request.Header.Set("Content-Encoding", "gzip")
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = reply.Body.Close()
+	if reply.StatusCode != http.StatusBadRequest {
+		t.Errorf("damaged gzip: %s", reply.Status)
 	}
 }
 

@@ -288,8 +288,8 @@ func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 	return content, domainError(err)
 }
 
-// absent reports whether a ref's file does not exist: it is gone, or a leading part of the name is
-// a file.
+// absent reports whether a ref's file does not exist: it is gone, a leading part of the name is a file, or no file can
+// have the name.
 func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }

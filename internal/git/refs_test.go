@@ -286,6 +286,34 @@ func TestLooseRefsAreReadAsGitReadsThem(t *testing.T) {
 	}
 }
 
+// A name that no file can have is that of no ref, and no damage.
+func TestLongNamesAreThoseOfNoRef(t *testing.T) {
+	t.Parallel()
+	repo, snap := one(t)
+	repo.Commit("main", gittest.Regular("a", "1"))
+	for _, length := range []int{255, 256, 5000} {
+		for _, name := range []string{strings.Repeat("a", length), "refs/heads/" + strings.Repeat("a", length)} {
+			_, err := snap().Resolve(t.Context(), name)
+			if !errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrCorrupt) {
+				t.Errorf("%d: %v", length, err)
+			}
+		}
+	}
+}
+
+// A list of refs for git is never short of HEAD.
+func TestTransferRefusesADamagedHEAD(t *testing.T) {
+	t.Parallel()
+	repo, snap := one(t)
+	repo.Commit("main", gittest.Regular("a", "1"))
+	for _, content := range []string{"ref: re", "ref: refs/heads/a..b", "garbage", ""} {
+		repo.WriteFile("HEAD", []byte(content))
+		if _, err := snap().Transfer(); !errors.Is(err, git.ErrCorrupt) {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
 func TestHEADOfABranchThatIsMissingIsNoEmptyRepository(t *testing.T) {
 	t.Parallel()
 	repo, snap := one(t)

@@ -54,7 +54,10 @@ func (s *Snapshot) Transfer(prefixes ...string) (t *Transfer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t = &Transfer{Head: s.refs.transferHead(head)}
+	t = &Transfer{}
+	if t.Head, err = s.refs.transferHead(head); err != nil {
+		return nil, err
+	}
 	names, raws, err := s.refs.below(s.refs.transferPrefixes(prefixes, head)...)
 	if err != nil {
 		return nil, err
@@ -139,17 +142,17 @@ func (s *Snapshot) peelTip(raw rawRef) (ID, error) {
 }
 
 // transferHead is HEAD unless it leads to a hidden ref. A branch without commits may be named.
-func (f refSet) transferHead(head rawRef) string {
-	if branch := head.symbolic; branch != "" {
-		if !validRefName(branch) || f.hides(branch) {
-			return ""
-		}
-		return "ref: " + branch
+func (f refSet) transferHead(head rawRef) (string, error) {
+	switch branch := head.symbolic; {
+	case branch == "" && !head.id.IsZero():
+		return head.id.String(), nil
+	case !validRefName(branch):
+		return "", fmt.Errorf("HEAD names no branch and no commit: %w", ErrCorrupt)
+	case f.hides(branch):
+		return "", nil
+	default:
+		return "ref: " + branch, nil
 	}
-	if head.id.IsZero() {
-		return ""
-	}
-	return head.id.String()
 }
 
 func (s *Snapshot) addFolders(t *Transfer) error {

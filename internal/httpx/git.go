@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -53,10 +54,10 @@ func (s *Server) gitGet(c echo.Context) error {
 	if !ok {
 		return s.gitPage(c, path)
 	}
-	switch r.URL.RawQuery {
-	case "service=" + uploadPack:
+	switch r.URL.Query().Get("service") {
+	case uploadPack:
 		return s.advertise(c, name)
-	case "service=" + receivePack:
+	case receivePack:
 		return s.refusePush(c, name)
 	default:
 		return s.refuseDumb(c, name)
@@ -73,7 +74,7 @@ func (s *Server) gitPost(c echo.Context) error {
 	if !ok {
 		return s.gitPage(c, path)
 	}
-	if base, _, _ := strings.Cut(c.Request().Header.Get("Content-Type"), ";"); base != typeGitRequest {
+	if kind, _, _ := mime.ParseMediaType(c.Request().Header.Get("Content-Type")); kind != typeGitRequest {
 		return refuse(c, http.StatusUnsupportedMediaType, "Send a git request as "+typeGitRequest+".")
 	}
 	return s.uploadPack(c, name)
@@ -199,18 +200,19 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refuseGit replies to a request that failed before git's first byte. A refused want is an error in git's protocol,
+// refuseGit replies to a request that failed before git's first byte. What git refuses is an error in its protocol,
 // since clients do not show the body of an HTTP error.
 func (s *Server) refuseGit(c echo.Context, err error) error {
 	var want *uploadpack.WantError
+	var refused *uploadpack.RefusedError
 	var request *uploadpack.RequestError
 	var failure *uploadpack.FailureError
 	switch {
-	case errors.As(err, &want):
+	case errors.As(err, &want), errors.As(err, &refused):
 		gitHeaders(c.Response().Header(), typeGitResult)
 		c.Response().WriteHeader(http.StatusOK)
 		resources.AccountOf(c.Request().Context()).Fail(0)
-		return pktline.NewEncoder(c.Response()).Encodef("ERR %s\n", want)
+		return pktline.NewEncoder(c.Response()).Encodef("ERR %s\n", err)
 	case errors.As(err, &request) && request.TooLarge:
 		return refuse(c, http.StatusRequestEntityTooLarge, "The request wants too many objects. Fetch in parts.")
 	case errors.As(err, &request):
@@ -223,6 +225,9 @@ func (s *Server) refuseGit(c echo.Context, err error) error {
 		return refuse(c, http.StatusInternalServerError, "The server's git failed: the mirror is damaged, or git does "+
 			"not understand the request. The operator finds the cause in the server's log.")
 	default:
+		if machine := (*uploadpack.MachineError)(nil); errors.As(err, &machine) {
+			s.logger.Warn("a request of git was refused for the state of the machine", "error", err)
+		}
 		ctx := c.Request().Context()
 		return s.refuseDownload(c, s.options.Resources.Failure(ctx, err, c.Request().URL.Path))
 	}

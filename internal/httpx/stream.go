@@ -3,6 +3,7 @@ package httpx
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -106,7 +107,11 @@ func (s *Server) send(c echo.Context, body *resources.Body) {
 	if err := w.start(status); err != nil {
 		abort(c)
 	}
-	if err := body.WriteTo(ctx, w); err != nil {
+	err := body.WriteTo(ctx, w)
+	if w.written == body.Length && !announced && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		err = nil // the client left when it had everything
+	}
+	if err != nil {
 		s.logger.Warn("a stream was aborted", "uri", body.Found.URI, "bytes", w.written, "error", err)
 		// Returning would end the body cleanly, and the client would mistake a part for the whole.
 		abort(c)

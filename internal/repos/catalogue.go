@@ -63,7 +63,8 @@ type Catalogue struct {
 	options Options
 	logger  *slog.Logger
 
-	scanning sync.Mutex // only one walk at a time
+	scanning sync.Mutex    // only one walk at a time
+	missed   chan struct{} // a lookup of an unknown name did not cause a walk
 
 	mu      sync.RWMutex
 	scanned time.Time
@@ -88,7 +89,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Catalogue{store: store, options: options, logger: logger}
+	c := &Catalogue{store: store, options: options, logger: logger, missed: make(chan struct{}, 1)}
 	c.View, c.quarantine = View{catalogue: c}, quarantine.New(logger)
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -106,11 +107,36 @@ func (c *Catalogue) Close() error { return c.store.Close() }
 
 // Watch keeps the catalogue fresh until ctx ends.
 func (c *Catalogue) Watch(ctx context.Context) {
+	var late sync.WaitGroup
+	defer late.Wait()
+	late.Go(func() { c.followMisses(ctx) })
 	for range ticks.Every(ctx, c.options.Rescan) {
 		c.store.CloseIdle(idlePacks)
-		if err := c.rescan(0); err != nil {
-			c.logger.Error("the root cannot be read; keeping the last listing", "error", err)
+		c.walkOrLog(0)
+	}
+}
+
+// followMisses makes up for the walks that lookups of unknown names did not cause: a client that subscribes to a
+// repository looks it up once.
+func (c *Catalogue) followMisses(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.missed:
 		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(missRescan):
+			c.walkOrLog(missRescan)
+		}
+	}
+}
+
+func (c *Catalogue) walkOrLog(age time.Duration) {
+	if err := c.rescan(age); err != nil {
+		c.logger.Error("the root cannot be read; keeping the last listing", "error", err)
 	}
 }
 
@@ -162,6 +188,10 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	fresh := age > 0 && time.Since(c.scanned) < age
 	c.mu.RUnlock()
 	if fresh {
+		select {
+		case c.missed <- struct{}{}:
+		default:
+		}
 		return nil
 	}
 	found, err := c.walk()

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
@@ -264,4 +266,31 @@ func TestQuarantinedRepositoryHasNoTips(t *testing.T) {
 	if _, err := r.Snapshot(); !errors.Is(err, ErrQuarantined) || errors.Is(err, context.Canceled) {
 		t.Errorf("Snapshot: %v", err)
 	}
+}
+
+// A lookup too soon after another one is made up for.
+func TestRepositoryIsFoundASecondAfterALookupThatCameTooSoon(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		c, err := Open(root, Options{Rescan: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var watching sync.WaitGroup
+		watching.Go(func() { c.Watch(ctx) })
+		gittest.At(t, filepath.Join(root, "late.git"))
+		if _, err := c.Get("late"); !errors.Is(err, git.ErrNotFound) {
+			t.Errorf("the folder was walked again at once: %v", err)
+		}
+		time.Sleep(missRescan + time.Millisecond)
+		if _, err := c.Known("late"); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		watching.Wait()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

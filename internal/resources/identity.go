@@ -31,6 +31,11 @@ func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, 
 	case Archive, Checksum:
 		return identityOfArchive(ctx, snapshot, r)
 	case Compare, Commit:
+		if base := r.BaseRevision(); base != "" {
+			if _, err := snapshot.Resolve(ctx, base); err != nil {
+				return "", err
+			}
+		}
 		return commitsOf(ctx, snapshot, r.Revision, r.BaseRevision())
 	case Signature:
 		found, err := findSignature(ctx, snapshot, r)
@@ -67,8 +72,11 @@ func identityOfArchive(ctx context.Context, snapshot *git.Snapshot, r Resource) 
 // them. A base that is not served makes an archive without a base, or none.
 func commitsOf(ctx context.Context, snapshot *git.Snapshot, revision, base string) (string, error) {
 	commit, err := snapshot.Resolve(ctx, revision)
-	if err != nil || base == "" {
-		return commit.ID.String(), err
+	if err != nil {
+		return "", err
+	}
+	if base == "" {
+		return commit.ID.String(), nil
 	}
 	from, err := snapshot.Resolve(ctx, base)
 	if err != nil && !IsAbsence(err) {

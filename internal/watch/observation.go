@@ -92,7 +92,7 @@ func (g *observation) state(ctx context.Context, uri string, before state) (stat
 	}
 	switch {
 	case resources.IsAbsence(o.err):
-		o.err = nil
+		o.text, o.err = "", nil
 		return state{basis: o.basis}, nil
 	case o.err != nil:
 		return before, o.err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -188,6 +189,33 @@ func TestNextStreamBringsWhatTheLastOneMayHaveLost(t *testing.T) {
 		connect(0, nil)
 	}
 	expect(connect(first, nil), "one with an old number", branchURI, other)
+}
+
+// What does not exist before and after a push has not changed, whoever watches it.
+func TestWhatIsMissingDoesNotChange(t *testing.T) {
+	s, repo := listening(t)
+	var ears []ear
+	for _, id := range []string{"one", "two", "three"} {
+		for _, uri := range []string{
+			"repo://repo/compare/none...main.diff", "repo://repo/compare/main...none.diff", "repo://repo/commit/none.patch",
+			"repo://repo/archive/none.tar", "repo://repo/archive/main~100.tar.gz", branchURI,
+		} {
+			if err := s.Subscribe(t.Context(), id, "", uri); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := make(ear, 100)
+		s.Connect(t.Context(), id, &Stream{Send: e.send})
+		ears = append(ears, e)
+	}
+	for i := range 8 {
+		repo.Commit("main", gittest.Regular("a", strconv.Itoa(i+1)))
+		for _, e := range ears {
+			if uri := e.next(t); uri != branchURI {
+				t.Errorf("push %d: %s", i, uri)
+			}
+		}
+	}
 }
 
 // The first stream of a session brings along what the session watched on another server's, and a later one does not:

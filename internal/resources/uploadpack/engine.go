@@ -161,7 +161,10 @@ func (e *Engine) Open(ctx context.Context, repository *repos.Repository, protoco
 		unfollow: context.AfterFunc(e.ended, cancel),
 	}
 	var err error
-	if s.folder, err = os.MkdirTemp("", "repomcp-git-"); err != nil {
+	if s.folder, err = os.MkdirTemp("", "repomcp-git-"); err == nil {
+		s.folder, err = filepath.Abs(s.folder) // git runs there
+	}
+	if err != nil {
 		s.Close()
 		return nil, machineError(err)
 	}

@@ -47,6 +47,17 @@ func (l *listed) add(repository string, ids map[git.ID]struct{}, now time.Time) 
 	l.repositories.Put(repository, all, int64(len(all))*listedCost)
 }
 
+// ids returns those that clients got in lists lately.
+func (l *listed) ids(repository string, now time.Time) (ids []git.ID) {
+	all, _ := l.repositories.Get(repository)
+	for id, at := range all {
+		if now.Sub(at) < listedTime {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // has reports whether a client got an id in a list lately.
 func (l *listed) has(repository string, id git.ID, now time.Time) bool {
 	ids, _ := l.repositories.Get(repository)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,7 +56,7 @@ func (s *Session) run(input io.Reader, args ...string) (*Reply, error) {
 	}
 	r.out = bufio.NewReaderSize(out, replyBuffer)
 	if _, err := r.out.Peek(1); err != nil {
-		return r, r.end()
+		return r, refusalOf(r.end())
 	}
 	head, _ := r.out.Peek(lengthDigits + len(errorMark)) // a shorter reply is no refusal
 	r.refusal = bytes.HasSuffix(head, errorMark) && len(head) == lengthDigits+len(errorMark)
@@ -108,6 +110,34 @@ func (r *Reply) Close() error {
 	_ = r.command.Wait() // it was killed
 	return nil
 }
+
+// refusals begin git's messages about a request that it does not serve, as opposed to those about the mirror.
+var refusals = []string{
+	"ambiguous deepen-not", "Invalid deepen", "Invalid depth", "unknown capability", "unexpected line",
+	"unexpected argument", "invalid command", "command ", "no command requested", "protocol error",
+	"invalid filter-spec", "filter ", "expected", "unknown object format", "mismatched object format", "unknown ref",
+	"invalid shallow line",
+}
+
+// refusalOf makes a failure of git's that is about the request a [*RefusedError].
+func refusalOf(err error) error {
+	var failure *FailureError
+	if !errors.As(err, &failure) {
+		return err
+	}
+	_, said, _ := strings.Cut(failure.said, "fatal: ")
+	said = strings.TrimPrefix(said, "git upload-pack: ")
+	if !slices.ContainsFunc(refusals, func(begin string) bool { return strings.HasPrefix(said, begin) }) {
+		return err
+	}
+	said, _, _ = strings.Cut(said, "\n")
+	return &RefusedError{"upload-pack: " + said}
+}
+
+// RefusedError is a request that git does not serve, with git's own words.
+type RefusedError struct{ said string }
+
+func (e *RefusedError) Error() string { return e.said }
 
 // FailureError has the end of git's messages: the mirror is damaged or incomplete, or git does not understand the
 // request. It is for the operator.

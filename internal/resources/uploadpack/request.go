@@ -84,7 +84,7 @@ func (s *Session) read(request io.Reader) (a asked, err error) {
 		return a, machineError(err)
 	}
 	w := bufio.NewWriter(s.request)
-	in := &io.LimitedReader{R: request, N: maxRequestBytes + 1}
+	in := &io.LimitedReader{R: received{request}, N: maxRequestBytes + 1}
 	lines := bufio.NewReader(io.TeeReader(in, w))
 	for {
 		line, err := readLine(lines)
@@ -109,6 +109,18 @@ func (s *Session) read(request io.Reader) (a asked, err error) {
 			a.lists = a.lists || bytes.Equal(bytes.TrimSuffix(line, []byte("\n")), listCommand)
 		}
 	}
+}
+
+// received is a client's request. What keeps it from arriving whole, such as a pause or damaged compression, is an
+// error of the client's.
+type received struct{ io.Reader }
+
+func (r received) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = errCut
+	}
+	return n, err
 }
 
 // note keeps a wanted id that no client got in a list lately.

@@ -82,16 +82,20 @@ func (s *Session) prepare(prefixes ...string) (err error) {
 	return machineError(s.engine.options.Program.writeRepository(s.folder, transfer))
 }
 
-// machineError makes a lack of space or descriptors a [git.ErrBusy].
+// MachineError is a failure of the server's own files and programs. A lack of space or descriptors is a [git.ErrBusy].
+type MachineError struct{ error }
+
+// Unwrap returns the cause.
+func (e *MachineError) Unwrap() error { return e.error }
+
 func machineError(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return fmt.Errorf("a request of git: %w: %w", git.ErrBusy, err)
-	default:
-		return fmt.Errorf("a request of git: %w", err)
+		err = fmt.Errorf("%w: %w", git.ErrBusy, err)
 	}
+	return &MachineError{fmt.Errorf("a request of git: %w", err)}
 }
 
 // Close ends the programs and removes the files of the session. It may be called more than once.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/git"
 )
@@ -17,7 +18,8 @@ type WantError struct{ ID git.ID }
 // Error has git's own words, by which clients recognise the error.
 func (e *WantError) Error() string { return fmt.Sprintf("upload-pack: not our ref %s", e.ID) }
 
-// searches are the ways to decide whether served refs reach objects, the cheap one first. Each lists objects.
+// searches are the ways to decide whether served refs, or ids in the lists that clients got lately, reach objects, the
+// cheap one first. Each lists objects.
 var searches = []struct {
 	args []string
 	// rest is true if the search gets the wanted objects and lists those that no ref reaches. Objects that the mirror
@@ -27,10 +29,11 @@ var searches = []struct {
 	// With bitmaps this is exact and fast. Without them it only recognises commits.
 	{[]string{"--use-bitmap-index", "--stdin", "--not", "--all"}, true},
 	// All objects, those of the newest commits first, which partial clones usually want.
-	{[]string{"--in-commit-order", "--all"}, false},
+	{[]string{"--in-commit-order", "--stdin", "--all"}, false},
 }
 
-// checkWants refuses wanted objects, in order and each once, that no served ref reaches.
+// checkWants refuses wanted objects, in order and each once, that nothing served reaches. A partial clone asks for the
+// files of a branch after it got that, so it may have been force-pushed in between.
 func (s *Session) checkWants(wanted []git.ID) error {
 	if len(wanted) == 0 || s.engine.options.AllowUnreachable {
 		return nil
@@ -41,8 +44,9 @@ func (s *Session) checkWants(wanted []git.ID) error {
 	}
 	defer grant.Release()
 	defer s.engine.options.Limits.Program(s.memory)()
+	listed := s.engine.listed.ids(s.repository.Name(), time.Now())
 	for _, search := range searches {
-		missing, err := s.missing(search.args, wanted, search.rest)
+		missing, err := s.missing(search.args, wanted, listed, search.rest)
 		if err != nil {
 			return err
 		}
@@ -53,13 +57,19 @@ func (s *Session) checkWants(wanted []git.ID) error {
 	return &WantError{wanted[0]}
 }
 
-// missing returns the wanted objects that a search has not found. It ends the search as soon as it found all.
-func (s *Session) missing(args []string, wanted []git.ID, rest bool) ([]git.ID, error) {
+// missing returns the wanted objects that a search, which begins at refs and listed ids, has not found. It ends the
+// search as soon as it found all.
+func (s *Session) missing(args []string, wanted, from []git.ID, rest bool) ([]git.ID, error) {
 	var input bytes.Buffer
-	for _, id := range wanted {
-		if rest {
+	excluded := ""
+	if rest {
+		excluded = "^"
+		for _, id := range wanted {
 			_, _ = fmt.Fprintln(&input, id)
 		}
+	}
+	for _, id := range from {
+		_, _ = fmt.Fprintln(&input, excluded+id.String())
 	}
 	args = append([]string{
 		"--git-dir=" + s.folder, "rev-list", "--objects", "--no-object-names", "--ignore-missing",
@@ -68,15 +78,15 @@ func (s *Session) missing(args []string, wanted []git.ID, rest bool) ([]git.ID, 
 	if err != nil {
 		return nil, err
 	}
-	listed, left := make([]bool, len(wanted)), len(wanted)
+	found, left := make([]bool, len(wanted)), len(wanted)
 	lines := bufio.NewScanner(reply)
 	for left > 0 && lines.Scan() {
 		id, err := git.ParseID(lines.Text())
 		if err != nil {
 			continue
 		}
-		if at, ok := slices.BinarySearchFunc(wanted, id, compareIDs); ok && !listed[at] {
-			listed[at] = true
+		if at, ok := slices.BinarySearchFunc(wanted, id, compareIDs); ok && !found[at] {
+			found[at] = true
 			left--
 		}
 	}
@@ -88,7 +98,7 @@ func (s *Session) missing(args []string, wanted []git.ID, rest bool) ([]git.ID, 
 	}
 	var missing []git.ID
 	for at, id := range wanted {
-		if listed[at] == rest {
+		if found[at] == rest {
 			missing = append(missing, id)
 		}
 	}
