@@ -124,7 +124,8 @@ var arrows = map[string][]string{
 		"internal/git/wildmatch", "internal/repos",
 	},
 	"internal/resources/uploadpack": {
-		"internal/access/limits", "internal/base/lru", "internal/base/processes", "internal/git", "internal/repos",
+		"internal/access/limits", "internal/base/folderlock", "internal/base/lru", "internal/base/processes",
+		"internal/git", "internal/repos",
 	},
 
 	"internal/search": {
@@ -173,7 +174,8 @@ var arrows = map[string][]string{
 	"internal/archive/zip": {"internal/archive/compress/gzip", "internal/base/workers"},
 
 	"internal/cache": {
-		"internal/base/loopback", "internal/base/panics", "internal/base/span", "internal/base/ticks",
+		"internal/base/folderlock", "internal/base/loopback", "internal/base/panics", "internal/base/span",
+		"internal/base/ticks",
 	},
 	"internal/cache/cachetest": {},
 
@@ -250,6 +252,7 @@ var arrows = map[string][]string{
 	"internal/logtest": {"internal/gittest"},
 
 	"internal/base/filenames":             {},
+	"internal/base/folderlock":            {},
 	"internal/base/loopback":              {},
 	"internal/base/lru":                   {},
 	"internal/base/operatorfile":          {},

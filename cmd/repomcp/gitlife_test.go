@@ -80,7 +80,7 @@ func awaitNone(t *testing.T, when, folder string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left := programsIn(t, folder)
-		sessions, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*")) // the pattern is good
+		sessions, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*", "*")) // the pattern is good
 		if len(left) == 0 && (len(sessions) == 0 || when == "the server was killed") {
 			return
 		}
@@ -117,13 +117,17 @@ func TestGitLeavesNoProcess(t *testing.T) {
 	}
 	awaitNone(t, "clients have gone", folder)
 	stalled(p)
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	end := func(p *process) {
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		<-p.done                                                         //nolint:errcheck // how it ends is for other tests
+		left, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*")) // the pattern is good
+		if len(left) > 0 || len(programsIn(t, folder)) > 0 {
+			t.Errorf("when the server had ended there were left: %q %q", left, programsIn(t, folder))
+		}
 	}
-	<-p.done //nolint:errcheck // how it ends is for other tests
-	if left, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*")); len(left) > 0 || len(programsIn(t, folder)) > 0 {
-		t.Errorf("when the server had ended there were left: %q %q", left, programsIn(t, folder))
-	}
+	end(p)
 	p = start(t, root)
 	stalled(p)
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -131,6 +135,13 @@ func TestGitLeavesNoProcess(t *testing.T) {
 	}
 	<-p.done //nolint:errcheck // it was killed
 	awaitNone(t, "the server was killed", folder)
+
+	p = start(t, root, "--drain-timeout=1s")
+	stalled(p)
+	if left, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*")); len(left) != 1 {
+		t.Errorf("the next server keeps what the killed one left: %q", left)
+	}
+	end(p)
 }
 
 // Branches move on and are forced while clients ask for what they have been told.

@@ -122,7 +122,7 @@ func TestGitRequestsAreBounded(t *testing.T) {
 		"cut":                {wantAll(commit)[:60], "", 400, "truncated"},
 		"no protocol":        {"hello, this is no request", "", 400, "malformed"},
 		"a want without id":  {packetLine("want 1234\n") + "0000", "", 400, "malformed"},
-		"an unknown command": {packetLine("command=evil") + "0000", "", 500, "does not understand"},
+		"an unknown command": {packetLine("command=evil") + "0000", "", 200, "ERR upload-pack: invalid command"},
 		"an unserved want":   {wantAll(strings.Repeat("12", 20)), "", 200, "ERR upload-pack: not our ref"},
 		"a refused filter": {packetLine("command=fetch") + "0001" + packetLine("filter sparse:oid="+commit) +
 			packetLine("want "+commit) + packetLine("done") + "0000", "", 200, "ERR"},

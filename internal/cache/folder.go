@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/base/folderlock"
 )
 
 // file is an open file of a folder.
@@ -51,7 +53,13 @@ func openFolder(dir string) (_ *rootFolder, err error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	if err := lock(self); err != nil {
+	switch err = folderlock.Lock(self); {
+	case errors.Is(err, folderlock.ErrHeld):
+		err = ErrInUse
+	case errors.Is(err, errors.ErrUnsupported):
+		err = nil
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("locking %s: %w", dir, err), self.Close(), root.Close())
 	}
 	return &rootFolder{root, self}, nil

@@ -105,10 +105,11 @@ type Options struct {
 
 // Engine runs git. It may be used by any number of goroutines.
 type Engine struct {
-	options Options
-	listed  *listed
-	ended   context.Context
-	end     context.CancelFunc
+	options   Options
+	listed    *listed
+	temporary temporary
+	ended     context.Context
+	end       context.CancelFunc
 
 	mu       sync.Mutex
 	closed   bool
@@ -136,6 +137,9 @@ func (e *Engine) Close() {
 	e.mu.Unlock()
 	e.end()
 	e.sessions.Wait()
+	if err := e.temporary.close(); err != nil {
+		e.options.Logger.Error("files of requests were not removed", "error", err)
+	}
 }
 
 // enter counts a session, or returns [ErrClosed].
@@ -161,10 +165,7 @@ func (e *Engine) Open(ctx context.Context, repository *repos.Repository, protoco
 		unfollow: context.AfterFunc(e.ended, cancel),
 	}
 	var err error
-	if s.folder, err = os.MkdirTemp("", "repomcp-git-"); err == nil {
-		s.folder, err = filepath.Abs(s.folder) // git runs there
-	}
-	if err != nil {
+	if s.folder, err = e.temporary.make(); err != nil {
 		s.Close()
 		return nil, machineError(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cache
+package folderlock
 
 import (
 	"os"
@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock reserves the folder for this process until it is closed or the process ends.
-func lock(folder *os.File) error {
+// Lock reserves an open folder until that is closed or the process ends. Its error is [ErrHeld] where another process,
+// or this one, has it, and [errors.ErrUnsupported] on some systems.
+func Lock(folder *os.File) error {
 	raw, err := folder.SyscallConn()
 	if err != nil {
 		return err
@@ -22,7 +23,7 @@ func lock(folder *os.File) error {
 		return err
 	}
 	if locked == unix.EWOULDBLOCK {
-		return ErrInUse
+		return ErrHeld
 	}
 	return locked
 }
