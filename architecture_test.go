@@ -91,7 +91,7 @@ var arrows = map[string][]string{
 	"internal/tools/arguments": {"internal/git/quoting", "internal/tools/spelling"},
 	"internal/tools/cursor":    {"internal/git"},
 	"internal/tools/dates":     {},
-	"internal/tools/excerpt":   {"internal/git/diff"},
+	"internal/tools/excerpt":   {"internal/git/diff", "internal/git/quoting"},
 	"internal/tools/glob":      {"internal/git/wildmatch"},
 	"internal/tools/prompts":   {},
 	"internal/tools/spelling":  {"internal/git/quoting"},
@@ -117,11 +117,11 @@ var arrows = map[string][]string{
 	"internal/resources": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru",
 		"internal/base/span", "internal/cache", "internal/git", "internal/git/history", "internal/git/patch",
-		"internal/links", "internal/repos",
+		"internal/git/quoting", "internal/links", "internal/repos",
 	},
 	"internal/resources/skills": {
 		"internal/access/limits", "internal/base/lru", "internal/base/panics", "internal/git", "internal/git/lfs",
-		"internal/git/wildmatch", "internal/repos",
+		"internal/git/quoting", "internal/git/wildmatch", "internal/repos",
 	},
 	"internal/resources/uploadpack": {
 		"internal/access/limits", "internal/base/folderlock", "internal/base/lru", "internal/base/processes",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
 // Account is what logs and traces say of a request beyond HTTP: the resource that it asked for, and
@@ -71,7 +72,7 @@ func AccountOf(ctx context.Context) *Account {
 // maxNoted bounds a noted name, in bytes: Linux's longest path. Logs and traces clip it further.
 const maxNoted = 4096
 
-func noted(name string) string { return clip(Text(name), maxNoted) }
+func noted(name string) string { return quoting.Clip(Text(name), maxNoted) }
 
 // Summary returns what is known so far.
 func (a *Account) Summary() Summary {

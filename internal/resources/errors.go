@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/git/patch"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -219,14 +220,7 @@ func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 func Text(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // Clip bounds a client's string that an error repeats.
-func Clip(s string) string { return clip(s, 64) }
+func Clip(s string) string { return quoting.Clip(s, 64) }
 
 // ClipLong is Clip for strings that may be as long as most URIs.
-func ClipLong(s string) string { return clip(s, 300) }
-
-func clip(s string, most int) string {
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
+func ClipLong(s string) string { return quoting.Clip(s, 300) }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
-	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
@@ -107,7 +107,7 @@ func indent(lines string, most int) (indented string, whole bool) {
 		}
 		if room := most - b.Len() - len(margin); len(text) > room {
 			if text = text[:max(room, 0)]; text != "" {
-				b.WriteString(margin + text[:excerpt.WholeRunes([]byte(text))])
+				b.WriteString(margin + text[:quoting.WholeRunes(text)])
 			}
 			return b.String(), false
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/repomcp/repomcp/internal/git"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
-	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
@@ -151,7 +151,7 @@ func (v *blameView) clip(content []byte) string {
 	shown := content
 	if len(content) > maxBlamedText {
 		shown = content[:maxBlamedText]
-		shown = shown[:excerpt.WholeRunes(shown)]
+		shown = shown[:quoting.WholeRunes(shown)]
 	}
 	text := strings.ToValidUTF8(string(shown), string(utf8.RuneError))
 	v.replaced = v.replaced || text != string(shown)

@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/git/definitions"
 	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/git/lfs"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search/index"
@@ -366,10 +367,7 @@ func (f file) showOutline(_ context.Context, a lineRange) error {
 }
 
 func outlineRow(d definitions.Definition) string {
-	text := d.Text
-	if len(text) > maxOutlineText {
-		text = text[:excerpt.WholeRunes([]byte(text[:maxOutlineText]))] + "…"
-	}
+	text := quoting.Clip(d.Text, maxOutlineText)
 	return fmt.Sprintf("%s%d-%d: %s\n", strings.Repeat("  ", min(d.Depth, maxOutlineDepth)), d.Line, d.End,
 		strings.ToValidUTF8(text, "\uFFFD"))
 }

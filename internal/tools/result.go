@@ -13,7 +13,6 @@ import (
 
 	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/tools/excerpt"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
@@ -247,10 +246,7 @@ func untabbed(text string) string { return strings.ReplaceAll(text, "\t", " ") }
 // clean makes such a string safe to show as data, and keeps its tabs. It is irreversible:
 // everything else that quote escapes becomes U+FFFD.
 func clean(text string) string {
-	if len(text) > maxLineBytes {
-		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
-	}
-	return quoting.Clean(text)
+	return quoting.Clean(quoting.Clip(text, maxLineBytes))
 }
 
 func clip(argument string) string { return spelling.Clip(argument) }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/arguments"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
@@ -167,10 +168,7 @@ func problemOf(ctx context.Context, err error) (problem string, _ error) {
 	if unexpected || ctx.Err() != nil {
 		return "", err
 	}
-	if len(text) > maxProblemBytes {
-		text = text[:excerpt.WholeRunes([]byte(text[:maxProblemBytes]))] + "…"
-	}
-	return text, nil
+	return quoting.Clip(text, maxProblemBytes), nil
 }
 
 // read reads the requested lines, as many as a limit allows.

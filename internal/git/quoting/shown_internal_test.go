@@ -201,3 +201,18 @@ func TestJSONStaysTheSame(t *testing.T) {
 		}
 	}
 }
+
+func TestClipCutsNoCharacter(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 0, ""}, {"abc", 3, "abc"}, {"abc", 2, "ab…"}, {"aé", 2, "a…"}, {"aé", 3, "aé"}, {"a\U0001F600b", 4, "a…"},
+		{"a\U0001F600b", 5, "a\U0001F600…"}, {"a\xff\xff", 2, "a\xff…"}, {"\x80\x80\x80\x80x", 4, "\x80\x80\x80\x80…"},
+	} {
+		if got := Clip(c.text, c.most); got != c.want {
+			t.Errorf("%q to %d: %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
 const (
@@ -107,13 +108,7 @@ func parseFrontmatter(head []byte) (f frontmatter, err error) {
 }
 
 // clip bounds a string of a file that an error repeats.
-func clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
+func clip(s string) string { return quoting.Clip(s, 80) }
 
 // parseYAML parses one document, whose value must be a map.
 func parseYAML(text []byte) (root *yaml.Node, err error) {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/git/diff"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
 const (
@@ -138,7 +139,7 @@ func (c *collector) excerpt(ended bool) Excerpt {
 	x := Excerpt{First: c.start, Last: max(c.last, c.start-1), Total: c.lines, Counted: ended, Cut: c.full}
 	text := c.collected[:c.whole]
 	if c.full && c.whole == 0 { // not even one line fits
-		text = c.collected[:WholeRunes(c.collected)]
+		text = c.collected[:quoting.WholeRunes(c.collected)]
 		x.Last, x.Within = c.start, len(text)
 	}
 	x.Text = string(text)
@@ -156,17 +157,4 @@ func foreignBytes(text string) int {
 		text = text[size:]
 	}
 	return count
-}
-
-// WholeRunes returns the length of the text without an incomplete last character.
-func WholeRunes(text []byte) int {
-	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
-		if at := len(text) - back; utf8.RuneStart(text[at]) {
-			if !utf8.FullRune(text[at:]) {
-				return at
-			}
-			break
-		}
-	}
-	return len(text)
 }

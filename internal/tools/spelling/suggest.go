@@ -10,12 +10,7 @@ import (
 const maxEchoBytes = 200
 
 // Clip returns the beginning of an argument, for an error that repeats it.
-func Clip(argument string) string {
-	if len(argument) <= maxEchoBytes {
-		return argument
-	}
-	return strings.ToValidUTF8(argument[:maxEchoBytes], "") + "…"
-}
+func Clip(argument string) string { return quoting.Clip(argument, maxEchoBytes) }
 
 // DidYouMean returns a sentence with suggestions and a leading space, "" without suggestions.
 func DidYouMean(names []string) string {
