@@ -61,7 +61,7 @@ func (s *Server) readBody(c echo.Context) ([]byte, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, echo.ErrStatusRequestEntityTooLarge
+		return nil, err
 	case limits.RefusalOf(err) != nil:
 		return nil, err
 	case err != nil && conn.Expelled():

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/netip"
@@ -41,6 +42,10 @@ func (s *Server) post(c echo.Context) error {
 	}
 	if errors.Is(err, errCrowd) {
 		return refuseCrowd(c)
+	}
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return refuse(c, http.StatusRequestEntityTooLarge,
+			fmt.Sprintf("The message has more than %d bytes. Ask for less at once.", maxBodyBytes))
 	}
 	if err != nil {
 		return err
