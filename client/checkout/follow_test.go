@@ -371,7 +371,7 @@ func TestFollowTriesAgainWhatProgramsHold(t *testing.T) {
 	f.until(func(e Event) bool { return e.Event == EventDone && e.Result.KeptCount == 2 })
 	c.until(func(e Event) bool { return e.Event == EventDone && e.Result.Behind == ReasonLocked })
 	for _, file := range files {
-		p.must(file.Close())
+		p.must(shut(file))
 	}
 	p.must(os.Remove(clone.at(".git/index.lock")))
 	f.until(func(e Event) bool { return e.Event == EventDone && e.Result.KeptCount == 0 })

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -326,6 +327,13 @@ func (p *place) open(paths ...string) (files []*os.File) {
 	return files
 }
 
+// shut closes a file for good: the child of a fork has it until the child's program begins.
+func shut(file *os.File) error {
+	syscall.ForkLock.Lock()
+	defer syscall.ForkLock.Unlock()
+	return file.Close()
+}
+
 // TestAProgramHasTheFileOpen saves by a program that has opened the file before the
 // update, and writes it when that is over.
 func TestAProgramHasTheFileOpen(t *testing.T) {
@@ -338,7 +346,7 @@ func TestAProgramHasTheFileOpen(t *testing.T) {
 	first := p.sync(nil)
 	for _, file := range files {
 		_, err := file.WriteString("saved")
-		if err := errors.Join(err, file.Close()); err != nil {
+		if err := errors.Join(err, shut(file)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -371,7 +379,7 @@ func TestAProgramOnlyHadTheFileOpen(t *testing.T) {
 			}
 		}
 		for _, file := range files {
-			p.must(file.Close())
+			p.must(shut(file))
 		}
 		if result := p.sync(change); result.KeptCount != 0 || result.Deleted != 2 {
 			t.Errorf("%+v", result)
@@ -401,7 +409,7 @@ func TestAProgramHasAFileOfACloneOpen(t *testing.T) {
 	expect(ReasonEdited)
 	p.git("checkout", "other")
 	expect(ReasonInUse)
-	p.must(files[0].Close())
+	p.must(shut(files[0]))
 	expect("")
 }
 
