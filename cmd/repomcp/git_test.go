@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -313,6 +314,59 @@ func TestGitSendsThePartsOfWhatAClientWasTold(t *testing.T) {
 		if said, err := g.try(clone, "fetch", "-q", "origin", unseen); err == nil {
 			t.Errorf("version %s: %s was never listed: %s", version, unseen, said)
 		}
+	}
+}
+
+// unframed joins the lines of a reply of version 2, in which a pack is cut anywhere.
+func unframed(t *testing.T, reply string) (content string) {
+	t.Helper()
+	for len(reply) >= 4 {
+		size, err := strconv.ParseUint(reply[:4], 16, 16)
+		if err != nil || int(size) > len(reply) {
+			t.Fatalf("the reply goes on with %.20q", reply)
+		}
+		content += strings.TrimPrefix(reply[4:max(4, size)], "\x01")
+		reply = reply[max(4, size):]
+	}
+	return content
+}
+
+// A client that says that it has a hidden object learns no more than with an id that nothing has: neither from the
+// acknowledgement nor from differences.
+func TestGitTellsNothingOfWhatAClientClaimsToHave(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := newGitMirror(t, filepath.Join(root, "app.git"))
+	text := gittest.SeededNoise(1, 4000)
+	shown := mirror.Commit("conf", gittest.Regular("conf", text))
+	mirror.SetRef("refs/internal/y", mirror.Commit("draft", gittest.Regular("conf", text+"PASSWORD=x\n")))
+	draft, blob := mirror.Git("rev-parse", "draft"), mirror.Git("rev-parse", "draft:conf")
+	mirror.Git("branch", "-D", "-q", "draft")
+	p := start(t, root)
+	ask := func(have string, rest ...string) string {
+		request := packetLine("command=fetch") + "0001" + packetLine("thin-pack\n") + packetLine("no-progress\n") +
+			packetLine("want "+shown+"\n") + packetLine("have "+have+"\n") + strings.Join(rest, "") + "0000"
+		status, reply := p.uploadPackWhole(t, "app", request)
+		if status != http.StatusOK {
+			t.Errorf("%s: %d %s", have, status, reply)
+		}
+		return unframed(t, reply)
+	}
+	for name, rest := range map[string][]string{"negotiation": nil, "pack": {packetLine("done\n")}} {
+		want := ask(strings.Repeat("1", 40), rest...)
+		for _, have := range []string{draft, blob, mirror.hidden, mirror.lost, mirror.lostBlob} {
+			if got := ask(have, rest...); got != want {
+				t.Errorf("%s: %s has another reply of %d bytes than an id that nothing has, with %d", name, have, len(got),
+					len(want))
+			}
+		}
+		if got := ask(mirror.Git("rev-parse", "main~5"), rest...); got == want && rest == nil {
+			t.Errorf("%s: a served commit is not acknowledged", name)
+		}
+	}
+	object := packetLine("command=object-info") + "0001" + packetLine("size\n") + packetLine("oid "+blob+"\n") + "0000"
+	if _, reply := p.uploadPackWhole(t, "app", object); !strings.Contains(reply, "ERR upload-pack: invalid command") {
+		t.Errorf("object-info: %q", reply)
 	}
 }
 

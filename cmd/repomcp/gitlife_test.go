@@ -80,7 +80,7 @@ func awaitNone(t *testing.T, when, folder string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left := programsIn(t, folder)
-		sessions, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*", "*")) // the pattern is good
+		sessions, _ := filepath.Glob(filepath.Join(folder, "repomcp-requests-*", "[0-9]*")) // the pattern is good
 		if len(left) == 0 && (len(sessions) == 0 || when == "the server was killed") {
 			return
 		}
@@ -105,7 +105,7 @@ func TestGitLeavesNoProcess(t *testing.T) {
 	commit := mirror.Commit("main", gittest.Regular("large", gittest.Noise(48<<20)))
 	stalled := func(p *process) context.CancelFunc {
 		cancel := p.beginFetch(t, "large", wantAll(commit))
-		if found := programsIn(t, filepath.Join(folder, "repomcp-git-")); len(found) < 1 {
+		if found := programsIn(t, filepath.Join(folder, "repomcp-requests-")); len(found) < 1 {
 			t.Fatal("no git runs while a client does not read")
 		}
 		return cancel
@@ -121,8 +121,8 @@ func TestGitLeavesNoProcess(t *testing.T) {
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		<-p.done                                                         //nolint:errcheck // how it ends is for other tests
-		left, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*")) // the pattern is good
+		<-p.done                                                              //nolint:errcheck // how it ends is for other tests
+		left, _ := filepath.Glob(filepath.Join(folder, "repomcp-requests-*")) // the pattern is good
 		if len(left) > 0 || len(programsIn(t, folder)) > 0 {
 			t.Errorf("when the server had ended there were left: %q %q", left, programsIn(t, folder))
 		}
@@ -138,7 +138,7 @@ func TestGitLeavesNoProcess(t *testing.T) {
 
 	p = start(t, root, "--drain-timeout=1s")
 	stalled(p)
-	if left, _ := filepath.Glob(filepath.Join(folder, "repomcp-git-*")); len(left) != 1 {
+	if left, _ := filepath.Glob(filepath.Join(folder, "repomcp-requests-*")); len(left) != 1 {
 		t.Errorf("the next server keeps what the killed one left: %q", left)
 	}
 	end(p)

@@ -28,8 +28,8 @@ func (s *Snapshot) InfoAttributes() ([]byte, error) {
 	return content, domainError(err)
 }
 
-// maxShallowBytes bounds the list of commits without parents: some six million.
-const maxShallowBytes = 256 << 20
+// maxShallowBytes bounds the list of commits without parents, which is in memory: some four hundred thousand.
+const maxShallowBytes = 16 << 20
 
 // Shallow lists the commits whose parents a shallow clone left out
 // (gitrepository-layout(5)); none in a whole repository.

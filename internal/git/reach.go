@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/git/commitgraph"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 const (
@@ -253,6 +254,37 @@ func (s *Snapshot) visible(ctx context.Context, wanted []ID) ([]ID, error) {
 		return nil, damage
 	}
 	return found, nil
+}
+
+// Hidden returns those of the ids whose objects are here although no visible ref is known to lead to them: hidden
+// commits, and all that are no commits. It is nil unless [Options.ReachableOnly] is set.
+func (s *Snapshot) Hidden(ctx context.Context, ids []ID) (map[ID]bool, error) {
+	if !s.repository.options.ReachableOnly {
+		return nil, nil
+	}
+	hidden := make(map[ID]bool)
+	var commits []ID
+	for _, id := range ids {
+		kind, err := s.objects.Type(id)
+		if err = domainError(err); errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil && !isDamage(err) {
+			return nil, err
+		}
+		hidden[id] = true
+		if err == nil && kind == objects.Commit {
+			commits = append(commits, id)
+		}
+	}
+	visible, err := s.visible(ctx, commits)
+	if err != nil && !isDamage(err) {
+		return nil, err
+	}
+	for _, id := range visible {
+		delete(hidden, id)
+	}
+	return hidden, nil
 }
 
 // reach is the reach of the present refs. damage is the error of a ref that could not be read.

@@ -180,8 +180,14 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 			commits = append(commits, id)
 		}
 	}
+	if len(commits) == 0 {
+		commits = []ID{{}} // no object has this id, and the answer takes as long as for a hidden commit
+	}
 	if commits, err = s.visible(ctx, commits); err != nil {
 		return ID{}, err
+	}
+	if len(commits) == 1 && commits[0].IsZero() { // all are visible
+		commits = nil
 	}
 	switch len(commits) {
 	case 0:

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/httpx/conns"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/resources/uploadpack"
 )
@@ -27,8 +28,10 @@ const (
 	typeGitResult    = "application/x-git-upload-pack-result"
 	typeGitRefs      = "application/x-git-upload-pack-advertisement"
 	headerGitVersion = "Git-Protocol"
-	// gitBodyTimeout bounds the pauses in a client's request.
+	// gitBodyTimeout bounds the pauses in a client's request. All of it must come within twice that time, and a second
+	// more for each gitBodyRate bytes, or slow requests would hold places and files for years.
 	gitBodyTimeout = 30 * time.Second
+	gitBodyRate    = 4 << 10
 )
 
 // dumbPaths are the files that a client of the older protocol, or one that falls back to it, requests.
@@ -155,7 +158,11 @@ func (s *Server) uploadPack(c echo.Context, name string) error {
 	if body == nil {
 		return err
 	}
+	conn := conns.Of(c.Request())
 	reply, err := session.Serve(body)
+	if conn.Expelled() {
+		return refuseCrowd(c)
+	}
 	if err != nil {
 		return s.refuseGit(c, err)
 	}
@@ -166,7 +173,8 @@ func (s *Server) uploadPack(c echo.Context, name string) error {
 // gitBody is the decompressed request, or nil after replying with a refusal. The session bounds its size.
 func (s *Server) gitBody(c echo.Context) (io.Reader, error) {
 	r := c.Request()
-	body := &pacedBody{c: c, control: http.NewResponseController(c.Response())}
+	body := &pacedBody{c: c, control: http.NewResponseController(c.Response()), begun: time.Now()}
+	body.came = conns.Of(r).AwaitBody()
 	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
 		return body, nil
@@ -181,17 +189,29 @@ func (s *Server) gitBody(c echo.Context) (io.Reader, error) {
 	}
 }
 
-// pacedBody reads the body of a request with a deadline for each read.
+// pacedBody reads the body of a request with a deadline for each read, and for what has come.
 type pacedBody struct {
-	c       echo.Context
-	control *http.ResponseController
+	c        echo.Context
+	control  *http.ResponseController
+	came     func() // is called at the end
+	begun    time.Time
+	received int64
 }
 
 // Read implements [io.Reader].
 func (b *pacedBody) Read(p []byte) (int, error) {
+	deadline := time.Now().Add(gitBodyTimeout)
+	all := b.begun.Add(2*gitBodyTimeout + time.Duration(b.received/gitBodyRate)*time.Second)
+	if all.Before(deadline) {
+		deadline = all
+	}
 	// The response recorders of tests have no deadlines.
-	_ = b.control.SetReadDeadline(time.Now().Add(gitBodyTimeout))
+	_ = b.control.SetReadDeadline(deadline)
 	n, err := b.c.Request().Body.Read(p)
+	b.received += int64(n)
+	if err != nil {
+		b.came()
+	}
 	if errors.Is(err, io.EOF) {
 		_ = b.control.SetReadDeadline(time.Time{}) // or net/http would take the client for gone later
 		b.c.Set(keyBodyRead, true)

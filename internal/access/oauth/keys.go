@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"crypto/rsa"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -160,5 +161,11 @@ func isProof(kind string) bool {
 	return strings.TrimPrefix(strings.ToLower(kind), "application/") == "dpop+jwt"
 }
 
-// useless reports keys that cannot verify signatures: secret ones, and encryption keys.
-func useless(key jose.JSONWebKey) bool { return !key.IsPublic() || !key.Valid() || key.Use == "enc" }
+// minRSABits is that of RFC 7518, section 3.3.
+const minRSABits = 2048
+
+// useless reports keys that do not verify signatures: secret ones, encryption keys, and those that are too weak.
+func useless(key jose.JSONWebKey) bool {
+	public, isRSA := key.Key.(*rsa.PublicKey)
+	return !key.IsPublic() || !key.Valid() || key.Use == "enc" || isRSA && public.N.BitLen() < minRSABits
+}

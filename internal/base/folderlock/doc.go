@@ -1,8 +1,8 @@
-// Package folderlock reserves folders for a process, so that no two use one, and what a killed one left can be told
-// from what another one uses.
+// Package folderlock reserves folders and files for a process, so that no two use one, and what a killed one left can be
+// told from what another one uses.
 package folderlock
 
 import "errors"
 
-// ErrHeld means that a folder is reserved.
+// ErrHeld means that a folder or file is reserved.
 var ErrHeld = errors.New("another process has the folder")

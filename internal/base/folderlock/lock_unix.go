@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock reserves an open folder until that is closed or the process ends. Its error is [ErrHeld] where another process,
+// Lock reserves an open folder or file until that is closed or the process ends. Its error is [ErrHeld] where another process,
 // or this one, has it, and [errors.ErrUnsupported] on some systems.
-func Lock(folder *os.File) error {
-	raw, err := folder.SyscallConn()
+func Lock(file *os.File) error {
+	raw, err := file.SyscallConn()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
@@ -50,6 +51,7 @@ type asked struct {
 	prefixes []string // of the refs that are to be listed; more than maxPrefixes count as none
 	deepens  bool     // the depth of the history may depend on any ref
 	others   []git.ID // wanted ids that no client got in a list lately, in order and each once
+	haves    []git.ID // what the client says that it has, apart from what one got in a list lately
 }
 
 // maxPrefixes bounds the comparisons of each ref with the prefixes of a request. Git sends six for each ref that its
@@ -58,11 +60,16 @@ const maxPrefixes = 120
 
 // These begin the lines of a request: gitprotocol-v2(5).
 var (
-	wantPrefix  = []byte("want ")
-	listCommand = []byte("command=ls-refs")
-	refPrefix   = []byte("ref-prefix ")
-	deepen      = []byte("deepen-")
+	wantPrefix    = []byte("want ")
+	havePrefix    = []byte("have ")
+	commandPrefix = []byte("command=")
+	refPrefix     = []byte("ref-prefix ")
+	deepen        = []byte("deepen-")
 )
+
+// commands are those of version 2 that are served, and whether they list refs. Git also knows object-info, which tells
+// of any object.
+var commands = map[string]bool{"ls-refs": true, "fetch": false}
 
 // refsFor returns the prefixes of the refs that git needs for the request; none means all.
 func (s *Session) refsFor(a asked) []string {
@@ -86,27 +93,40 @@ func (s *Session) read(request io.Reader) (a asked, err error) {
 	w := bufio.NewWriter(s.request)
 	in := &io.LimitedReader{R: received{request}, N: maxRequestBytes + 1}
 	lines := bufio.NewReader(io.TeeReader(in, w))
+	head := s.IsV2() // the command and capabilities, up to a delimiter
 	for {
 		line, err := readLine(lines)
+		head = head && line != nil
 		switch {
 		case in.N <= 0:
 			return a, errTooLarge
 		case errors.Is(err, io.EOF):
-			slices.SortFunc(a.others, compareIDs)
-			a.others = slices.Compact(a.others)
+			for _, ids := range []*[]git.ID{&a.others, &a.haves} {
+				slices.SortFunc(*ids, compareIDs)
+				*ids = slices.Compact(*ids)
+			}
 			return a, machineError(w.Flush())
 		case err != nil:
 			return a, err
 		case bytes.HasPrefix(line, wantPrefix):
-			if err := s.note(line[len(wantPrefix):], &a); err != nil {
+			if err := s.note(line[len(wantPrefix):], &a, &a.others); err != nil {
+				return a, err
+			}
+		case bytes.HasPrefix(line, havePrefix):
+			if err := s.note(line[len(havePrefix):], &a, &a.haves); err != nil {
 				return a, err
 			}
 		case bytes.HasPrefix(line, refPrefix) && len(a.prefixes) <= maxPrefixes:
 			a.prefixes = append(a.prefixes, string(bytes.TrimSuffix(line[len(refPrefix):], []byte("\n"))))
 		case bytes.HasPrefix(line, deepen):
 			a.deepens = true
-		default:
-			a.lists = a.lists || bytes.Equal(bytes.TrimSuffix(line, []byte("\n")), listCommand)
+		case head && bytes.HasPrefix(line, commandPrefix):
+			command := string(bytes.TrimSuffix(line[len(commandPrefix):], []byte("\n")))
+			lists, served := commands[command]
+			if !served {
+				return a, &RefusedError{fmt.Sprintf("upload-pack: invalid command %.80q", command)}
+			}
+			a.lists = lists
 		}
 	}
 }
@@ -123,8 +143,8 @@ func (r received) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// note keeps a wanted id that no client got in a list lately.
-func (s *Session) note(text []byte, a *asked) error {
+// note keeps an id that no client got in a list lately.
+func (s *Session) note(text []byte, a *asked, to *[]git.ID) error {
 	var id git.ID
 	digits := 2 * len(id)
 	if len(text) < digits {
@@ -136,12 +156,41 @@ func (s *Session) note(text []byte, a *asked) error {
 	if s.engine.listed.has(s.repository.Name(), id, time.Now()) {
 		return nil
 	}
-	if a.others = append(a.others, id); len(a.others) != manyWants {
+	if *to = append(*to, id); len(a.others)+len(a.haves) != manyWants {
 		return nil
 	}
 	return s.reserve(func(ctx context.Context, _ string, memory int64) (*limits.Grant, error) {
 		return s.engine.options.Limits.Body(ctx, memory)
 	}, wantsMemory)
+}
+
+// maskHaves makes the id of each object that the client says it has, and that is hidden, one that no object has.
+func (s *Session) maskHaves(hidden map[git.ID]bool) error {
+	content, err := os.ReadFile(s.request.Name())
+	if err != nil {
+		return machineError(err)
+	}
+	for rest := content; len(rest) > 0; {
+		size := lineSize(rest)
+		digits, isHave := bytes.CutPrefix(rest[lengthDigits:size], havePrefix)
+		var id git.ID
+		if isHave {
+			digits = digits[:2*len(id)]
+			_, _ = hex.Decode(id[:], digits) // read has checked them
+		}
+		if hidden[id] {
+			copy(digits, git.ID{}.String())
+		}
+		rest = rest[size:]
+	}
+	_, err = s.request.WriteAt(content, 0)
+	return machineError(err)
+}
+
+// lineSize is the length of the first pkt-line with its digits.
+func lineSize(lines []byte) int {
+	size, _ := strconv.ParseUint(string(lines[:lengthDigits]), 16, 16) // read has checked it
+	return max(int(size), lengthDigits)
 }
 
 // readLine returns the content of a pkt-line (gitprotocol-common(5)); nil for the delimiters of version 2, which

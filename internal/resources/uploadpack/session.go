@@ -56,7 +56,7 @@ func versionOf(protocol string) string {
 
 // prepare writes the repository in which git runs, with the refs that have one of the prefixes, by default all. Nothing
 // is reserved yet, so the number of requests that do so at a time is limited.
-func (s *Session) prepare(prefixes ...string) (err error) {
+func (s *Session) prepare(haves []git.ID, prefixes ...string) (err error) {
 	turn, err := s.engine.options.Limits.Open(s.ctx)
 	if err != nil {
 		return err
@@ -79,7 +79,26 @@ func (s *Session) prepare(prefixes ...string) (err error) {
 	if head, err := git.ParseID(transfer.Head); err == nil { // it is detached
 		s.refs[head] = struct{}{}
 	}
+	if err := s.hide(snapshot, haves); err != nil {
+		return err
+	}
 	return machineError(s.engine.options.Program.writeRepository(s.folder, transfer))
+}
+
+// hide masks what the client says it has, and nothing served leads to: git would acknowledge it, and send the
+// differences from it, which tell the ids and sizes of hidden objects.
+func (s *Session) hide(snapshot *git.Snapshot, haves []git.ID) error {
+	hidden, err := snapshot.Hidden(s.ctx, haves)
+	if err != nil {
+		return err
+	}
+	for id := range s.refs {
+		delete(hidden, id)
+	}
+	if len(hidden) == 0 {
+		return nil
+	}
+	return s.maskHaves(hidden)
 }
 
 // MachineError is a failure of the server's own files and programs. A lack of space or descriptors is a [git.ErrBusy].
@@ -136,7 +155,7 @@ func (s *Session) Advertise() (*Reply, error) {
 		unborn := &git.Transfer{Head: "ref: refs/heads/main"}
 		err = machineError(s.engine.options.Program.writeRepository(s.folder, unborn))
 	} else {
-		err = s.prepare()
+		err = s.prepare(nil)
 	}
 	if err != nil {
 		return nil, err
@@ -152,7 +171,7 @@ func (s *Session) Serve(request io.Reader) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.prepare(s.refsFor(asked)...); err != nil {
+	if err := s.prepare(asked.haves, s.refsFor(asked)...); err != nil {
 		return nil, err
 	}
 	others := slices.DeleteFunc(asked.others, func(id git.ID) bool {

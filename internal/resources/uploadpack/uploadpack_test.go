@@ -50,6 +50,31 @@ func TestVersionsOfGit(t *testing.T) {
 	}
 }
 
+// What follows the command does not make a request for objects one for refs, which needs less memory.
+func TestRequestsForRefs(t *testing.T) {
+	t.Parallel()
+	line := func(text string) string { return fmt.Sprintf("%04x%s", len(text)+lengthDigits, text) }
+	lists, fetch := line("command=ls-refs\n"), line("command=fetch")
+	for i, c := range []struct {
+		version, request string
+		want             bool
+	}{
+		{"version=2", lists + "0000", true},
+		{"version=2", line("agent=x\n") + lists + "0001" + line("peel") + "0000", true},
+		{"version=2", fetch + "0001" + line("done\n") + "0000" + lists, false},
+		{"version=2", fetch + "0001" + lists + "0000", false},
+		{"version=2", "0000" + lists, false},
+		{"", lists + "0000", false},
+	} {
+		s := &Session{engine: New(Options{}), version: c.version, folder: t.TempDir()}
+		a, err := s.read(strings.NewReader(c.request))
+		if err != nil || a.lists != c.want {
+			t.Errorf("request %d: %+v, %v", i, a, err)
+		}
+		_ = s.request.Close()
+	}
+}
+
 func TestLinesOfRequests(t *testing.T) {
 	t.Parallel()
 	long := "fff0" + strings.Repeat("x", maxLineBytes-lengthDigits)

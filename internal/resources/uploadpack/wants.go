@@ -18,18 +18,24 @@ type WantError struct{ ID git.ID }
 // Error has git's own words, by which clients recognise the error.
 func (e *WantError) Error() string { return fmt.Sprintf("upload-pack: not our ref %s", e.ID) }
 
-// searches are the ways to decide whether served refs, or ids in the lists that clients got lately, reach objects, the
-// cheap one first. Each lists objects.
-var searches = []struct {
+// search is a way to decide whether served refs, or ids in the lists that clients got lately, reach objects. It lists
+// objects.
+type search struct {
 	args []string
 	// rest is true if the search gets the wanted objects and lists those that no ref reaches. Objects that the mirror
 	// lacks are in no list: git refuses them later. Otherwise the list has the reachable objects.
 	rest bool
-}{
+	// listed is true if the search begins at listed ids, of which parts may be gone, and not at refs.
+	listed bool
+}
+
+// searches are in the order of their cost.
+var searches = []search{
 	// With bitmaps this is exact and fast. Without them it only recognises commits.
-	{[]string{"--use-bitmap-index", "--stdin", "--not", "--all"}, true},
+	{args: []string{"--use-bitmap-index", "--stdin", "--not", "--all"}, rest: true},
 	// All objects, those of the newest commits first, which partial clones usually want.
-	{[]string{"--in-commit-order", "--stdin", "--all"}, false},
+	{args: []string{"--in-commit-order", "--all"}},
+	{args: []string{"--in-commit-order", "--missing=allow-any", "--stdin"}, listed: true},
 }
 
 // checkWants refuses wanted objects, in order and each once, that nothing served reaches. A partial clone asks for the
@@ -44,9 +50,8 @@ func (s *Session) checkWants(wanted []git.ID) error {
 	}
 	defer grant.Release()
 	defer s.engine.options.Limits.Program(s.memory)()
-	listed := s.engine.listed.ids(s.repository.Name(), time.Now())
 	for _, search := range searches {
-		missing, err := s.missing(search.args, wanted, listed, search.rest)
+		missing, err := s.missing(search, wanted)
 		if err != nil {
 			return err
 		}
@@ -57,24 +62,28 @@ func (s *Session) checkWants(wanted []git.ID) error {
 	return &WantError{wanted[0]}
 }
 
-// missing returns the wanted objects that a search, which begins at refs and listed ids, has not found. It ends the
-// search as soon as it found all.
-func (s *Session) missing(args []string, wanted, from []git.ID, rest bool) ([]git.ID, error) {
-	var input bytes.Buffer
-	excluded := ""
-	if rest {
-		excluded = "^"
-		for _, id := range wanted {
-			_, _ = fmt.Fprintln(&input, id)
+// missing returns the wanted objects that a search has not found. It ends the search as soon as it found all.
+func (s *Session) missing(search search, wanted []git.ID) ([]git.ID, error) {
+	from := wanted
+	switch {
+	case search.listed:
+		if from = s.engine.listed.ids(s.repository.Name(), time.Now()); len(from) == 0 {
+			return wanted, nil
 		}
+	case !search.rest:
+		from = nil
 	}
+	var input bytes.Buffer
 	for _, id := range from {
-		_, _ = fmt.Fprintln(&input, excluded+id.String())
+		_, _ = fmt.Fprintln(&input, id)
 	}
-	args = append([]string{
+	args := append([]string{
 		"--git-dir=" + s.folder, "rev-list", "--objects", "--no-object-names", "--ignore-missing",
-	}, args...)
+	}, search.args...)
 	reply, err := s.run(&input, args...)
+	if search.listed && isFailure(err) { // what no ref leads to may lack anything
+		return wanted, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -90,19 +99,25 @@ func (s *Session) missing(args []string, wanted, from []git.ID, rest bool) ([]gi
 			left--
 		}
 	}
-	if left == 0 && !rest {
+	if left == 0 && !search.rest {
 		return nil, reply.Close()
 	}
-	if err := errors.Join(lines.Err(), drain(reply), reply.Close()); err != nil {
+	err = errors.Join(lines.Err(), drain(reply), reply.Close())
+	if err != nil && !(search.listed && isFailure(err)) {
 		return nil, err
 	}
 	var missing []git.ID
 	for at, id := range wanted {
-		if found[at] == rest {
+		if found[at] == search.rest {
 			missing = append(missing, id)
 		}
 	}
 	return missing, nil
+}
+
+func isFailure(err error) bool {
+	var failure *FailureError
+	return errors.As(err, &failure)
 }
 
 func drain(r io.Reader) error {

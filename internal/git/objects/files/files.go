@@ -38,11 +38,14 @@ func Open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 
 // Read reads a small regular file.
 func Read(root *os.Root, name string, limit int64) ([]byte, error) {
-	file, _, err := Open(root, name)
+	file, info, err := Open(root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
+	if info.Size() > limit {
+		return nil, object.Corrupt(name, object.ErrTooLarge)
+	}
 	text, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(text)) > limit {
 		err = object.ErrTooLarge
