@@ -69,7 +69,7 @@ var notations = sync.OnceValue(func() map[string]notation {
 		notation
 	}{
 		{"cpp|objc|C|C++|Objective-C|Objective-C++|Cuda|GLSL|HLSL|Metal", withPreprocessor(
-			raw(`(?:u8|[uUL])?R"([^\s()\\]*)\(`, `)$1"`))},
+			raw(`(?:u8|[uUL])?R"([^\s()\\]{0,16})\(`, `)$1"`))},
 		{"csharp|C#", withPreprocessor(raw(`\$*("{3,})`, "$1"), doubled(`(?:@\$?|\$@)"`, `"`))},
 		{"css|dts|ActionScript|Apex|D|Haxe|HCL|Less|Odin|Protocol Buffer|SCSS|Solidity|SystemVerilog|Thrift|Verilog",
 			blocks()},
@@ -208,7 +208,12 @@ func (n notation) startsComment(rest, before []byte) bool {
 // opening returns the literal that begins here, and the width of what begins it; 0 if none does. A letter in the middle
 // of a word begins none, nor does a star in a set of characters.
 func (n notation) opening(rest, before []byte) (open literal, width int) {
-	if continues(string(before[max(len(before)-1, 0):]), true) && continues(string(rest[:1]), false) {
+	last := before[max(len(before)-1, 0):]
+	if continues(string(last), true) && continues(string(rest[:1]), false) {
+		return literal{}, 0
+	}
+	// A run is tried once: each try may read all of it.
+	if bytes.IndexByte([]byte("#$"), rest[0]) >= 0 && bytes.HasPrefix(rest, last) && len(last) > 0 {
 		return literal{}, 0
 	}
 	for _, l := range n.literals {

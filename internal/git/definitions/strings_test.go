@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/git/definitions"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // Strings of several lines end no definition, whatever is at the beginning of their lines. The definitions begin with
@@ -100,6 +101,28 @@ int l;
 	} {
 		if got := strings.Join(outline(t, file, c[0]), "\n"); got != c[1] {
 			t.Errorf("%s:\n%s\nwant\n%s", file, got, c[1])
+		}
+	}
+}
+
+// No line makes a search for strings take the square of its length: the test would not end.
+func TestLongLinesOfBeginningsAreReadOnce(t *testing.T) {
+	gittest.Long(t)
+	const length = 256 << 10
+	for _, file := range []string{
+		"a.c", "a.cs", "a.swift", "a.java", "a.kt", "a.rs", "a.js", "a.py", "a.rb", "a.pl", "a.php", "a.sh", "a.lua", "a.sql",
+		"a.ex", "a.scala", "a.clj", "a.dart", "a.ts", "a.go", "a.css", "a.m",
+	} {
+		for _, piece := range []string{
+			"#", "$", `R"`, `"`, `'`, "`", "[=", "[", "r#", `r"`, `@"`, `$@"`, "<<A", "<<", "/*", "*/", `\`, `'\`, "?>",
+			"--[", "${", "%q(", "#[",
+		} {
+			text := []byte("f() {\n" + strings.Repeat(piece, length/len(piece)) + "\n}\nint g() {\n}\n")
+			if language, ok := definitions.LanguageOf(file, nil); ok {
+				if _, err := language.Find(text); err != nil {
+					t.Errorf("%s, %q: %v", file, piece, err)
+				}
+			}
 		}
 	}
 }
