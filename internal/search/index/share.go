@@ -95,7 +95,13 @@ func (x *Index) shared(ctx context.Context) ([]string, error) {
 	if err := x.download(ctx, x.listName(), &list); err != nil {
 		return nil, ignoreMissing(err)
 	}
-	return strings.Fields(list.String()), nil
+	return slices.DeleteFunc(strings.Fields(list.String()), isNoDigest), nil
+}
+
+// isNoDigest recognises what is no name of a segment: the list is on a disk of others.
+func isNoDigest(name string) bool {
+	sum, err := hex.DecodeString(name)
+	return err != nil || len(sum) != sha256.Size
 }
 
 // download writes an object.
