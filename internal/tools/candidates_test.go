@@ -125,6 +125,8 @@ func TestLinesAfterAPathAreThoseOfTheFile(t *testing.T) {
 		{"doc.md:3-2", "this is doc.md.", "are shown"},
 		{"odd:2", "odd:2 of one", "are shown"},
 		{"doc.md:5", "doc.md has 4 lines.", ""},
+		{":12", "There is no :12 in one", "this is"},
+		{"doc.md:9999999999", "There is no doc.md:9999999999", "this is"},
 	} {
 		r := s.call("get_file_contents", args{"repo": "one", "path": c.path})
 		if !strings.Contains(r.text, c.want) || c.absent != "" && strings.Contains(r.text, c.absent) {
@@ -150,7 +152,7 @@ func TestAQueryThatIsAPatternFindsFiles(t *testing.T) {
 	s, _ := versioned(t)
 	for query, want := range map[string]string{
 		"*.go": "these match it as glob", "src/**": "these match it as glob", "*.c": "No path fits",
-		"*.go x": "No path fits",
+		"*.go x": "No path fits", "*[": "No path fits",
 	} {
 		r := s.call("find_files", args{"repo": "one", "query": query})
 		if r.failed || !strings.Contains(r.text, want) {

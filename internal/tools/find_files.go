@@ -90,7 +90,8 @@ func (v *visit) findFiles(ctx context.Context, a findArguments) error {
 
 // asGlob returns the search whose glob is the query, if that looks like a pattern and is all there is.
 func (a findArguments) asGlob() findArguments {
-	if a.glob == "" && strings.Contains(a.query, "*") && !strings.ContainsAny(a.query, ` "`) {
+	_, err := glob.Path(a.query, false)
+	if a.glob == "" && err == nil && strings.Contains(a.query, "*") && !strings.ContainsAny(a.query, ` "`) {
 		a.query, a.glob = "", a.query
 	}
 	return a

@@ -129,7 +129,7 @@ func noPath(at found, path string, alike []string) error {
 
 // lineSuffix matches the lines after a path, as programs write them: src/a.go:12, src/a.go:12:5,
 // src/a.go#L12-L20.
-var lineSuffix = regexp.MustCompile(`(?::|#L)([0-9]{1,9})(?:-L?([0-9]{1,9}))?[:0-9]*$`)
+var lineSuffix = regexp.MustCompile(`(?::|#L)([0-9]{1,9})(?:-L?([0-9]{1,9}))?(?::[0-9]*)*$`)
 
 // maxAlike bounds the paths that an error suggests.
 const maxAlike = 3
@@ -139,7 +139,9 @@ const maxAlike = 3
 // the name of a clone's folder. Lines after it do not count; a path that is right without them is
 // the only one.
 func (v *visit) alike(ctx context.Context, at found, missing string) (same []entry, alike []string) {
-	missing = lineSuffix.ReplaceAllString(missing, "")
+	if missing = lineSuffix.ReplaceAllString(missing, ""); missing == "" {
+		return nil, nil
+	}
 	if e, err := v.snapshot.Lookup(at.Tree, missing); err == nil {
 		return []entry{{missing, e}}, nil
 	}
