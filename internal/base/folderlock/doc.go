@@ -1,5 +1,5 @@
-// Package folderlock reserves folders and files for a process, so that no two use one, and what a killed one left can be
-// told from what another one uses.
+// Package folderlock reserves folders and files for a process, so that no two use one, and what a killed one left can
+// be told from what another one uses.
 package folderlock
 
 import "errors"

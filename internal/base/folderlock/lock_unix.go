@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock reserves an open folder or file until that is closed or the process ends. Its error is [ErrHeld] where another process,
-// or this one, has it, and [errors.ErrUnsupported] on some systems.
+// Lock reserves an open folder or file until that is closed or the process ends. Its error is [ErrHeld] where another
+// process, or this one, has it, and [errors.ErrUnsupported] on some systems.
 func Lock(file *os.File) error {
 	raw, err := file.SyscallConn()
 	if err != nil {

@@ -103,7 +103,7 @@ func (s *Session) missing(search search, wanted []git.ID) ([]git.ID, error) {
 		return nil, reply.Close()
 	}
 	err = errors.Join(lines.Err(), drain(reply), reply.Close())
-	if err != nil && !(search.listed && isFailure(err)) {
+	if err != nil && (!search.listed || !isFailure(err)) {
 		return nil, err
 	}
 	var missing []git.ID
