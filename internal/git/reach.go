@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -257,34 +258,55 @@ func (s *Snapshot) visible(ctx context.Context, wanted []ID) ([]ID, error) {
 }
 
 // Hidden returns those of the ids whose objects are here although no visible ref is known to lead to them: hidden
-// commits, and all that are no commits. It is nil unless [Options.ReachableOnly] is set.
-func (s *Snapshot) Hidden(ctx context.Context, ids []ID) (map[ID]bool, error) {
+// commits, and all that are no commits. What shown commits lead to is not hidden; it is mostly enough to look there,
+// while the refs are as many as pull requests. The result is nil unless [Options.ReachableOnly] is set.
+func (s *Snapshot) Hidden(ctx context.Context, ids, shown []ID) (map[ID]bool, error) {
 	if !s.repository.options.ReachableOnly {
 		return nil, nil
 	}
-	hidden := make(map[ID]bool)
-	var commits []ID
+	hidden, commits, err := s.present(ids)
+	if err != nil || len(commits) == 0 {
+		return hidden, err
+	}
+	_, from, err := s.present(shown)
+	if err != nil {
+		return nil, err
+	}
+	parents := func(id ID) ([]ID, error) { return s.parents(ctx, id) }
+	found, err := newReach(&Tips{}, s.CommitGraph(), from).among(ctx, commits, parents)
+	for _, id := range found {
+		delete(hidden, id)
+	}
+	if err != nil && !isDamage(err) {
+		return nil, err
+	}
+	commits = slices.DeleteFunc(commits, func(id ID) bool { return !hidden[id] })
+	if found, err = s.visible(ctx, commits); err != nil && !isDamage(err) {
+		return nil, err
+	}
+	for _, id := range found {
+		delete(hidden, id)
+	}
+	return hidden, nil
+}
+
+// present returns those of the ids that objects have, and among them those of commits.
+func (s *Snapshot) present(ids []ID) (all map[ID]bool, commits []ID, err error) {
+	all = make(map[ID]bool)
 	for _, id := range ids {
 		kind, err := s.objects.Type(id)
 		if err = domainError(err); errors.Is(err, ErrNotFound) {
 			continue
 		}
 		if err != nil && !isDamage(err) {
-			return nil, err
+			return nil, nil, err
 		}
-		hidden[id] = true
+		all[id] = true
 		if err == nil && kind == objects.Commit {
 			commits = append(commits, id)
 		}
 	}
-	visible, err := s.visible(ctx, commits)
-	if err != nil && !isDamage(err) {
-		return nil, err
-	}
-	for _, id := range visible {
-		delete(hidden, id)
-	}
-	return hidden, nil
+	return all, commits, nil
 }
 
 // reach is the reach of the present refs. damage is the error of a ref that could not be read.

@@ -52,7 +52,12 @@ type asked struct {
 	deepens  bool     // the depth of the history may depend on any ref
 	others   []git.ID // wanted ids that no client got in a list lately, in order and each once
 	haves    []git.ID // what the client says that it has, apart from what one got in a list lately
+	wants    []git.ID // the first wanted ids
 }
+
+// maxStarts bounds the wanted ids from which it is looked for what the client says it has. A fetch of all branches of
+// most repositories has fewer.
+const maxStarts = 1000
 
 // maxPrefixes bounds the comparisons of each ref with the prefixes of a request. Git sends six for each ref that its
 // user names.
@@ -152,6 +157,9 @@ func (s *Session) note(text []byte, a *asked, to *[]git.ID) error {
 	}
 	if _, err := hex.Decode(id[:], text[:digits]); err != nil {
 		return errMalformed
+	}
+	if to == &a.others && len(a.wants) < maxStarts {
+		a.wants = append(a.wants, id)
 	}
 	if s.engine.listed.has(s.repository.Name(), id, time.Now()) {
 		return nil

@@ -56,7 +56,7 @@ func versionOf(protocol string) string {
 
 // prepare writes the repository in which git runs, with the refs that have one of the prefixes, by default all. Nothing
 // is reserved yet, so the number of requests that do so at a time is limited.
-func (s *Session) prepare(haves []git.ID, prefixes ...string) (err error) {
+func (s *Session) prepare(a asked, prefixes ...string) (err error) {
 	turn, err := s.engine.options.Limits.Open(s.ctx)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Session) prepare(haves []git.ID, prefixes ...string) (err error) {
 	if head, err := git.ParseID(transfer.Head); err == nil { // it is detached
 		s.refs[head] = struct{}{}
 	}
-	if err := s.hide(snapshot, haves); err != nil {
+	if err := s.hide(snapshot, a); err != nil {
 		return err
 	}
 	return machineError(s.engine.options.Program.writeRepository(s.folder, transfer))
@@ -87,8 +87,8 @@ func (s *Session) prepare(haves []git.ID, prefixes ...string) (err error) {
 
 // hide masks what the client says it has, and nothing served leads to: git would acknowledge it, and send the
 // differences from it, which tell the ids and sizes of hidden objects.
-func (s *Session) hide(snapshot *git.Snapshot, haves []git.ID) error {
-	hidden, err := snapshot.Hidden(s.ctx, haves)
+func (s *Session) hide(snapshot *git.Snapshot, a asked) error {
+	hidden, err := snapshot.Hidden(s.ctx, a.haves, a.wants)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (s *Session) Advertise() (*Reply, error) {
 		unborn := &git.Transfer{Head: "ref: refs/heads/main"}
 		err = machineError(s.engine.options.Program.writeRepository(s.folder, unborn))
 	} else {
-		err = s.prepare(nil)
+		err = s.prepare(asked{})
 	}
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (s *Session) Serve(request io.Reader) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.prepare(asked.haves, s.refsFor(asked)...); err != nil {
+	if err := s.prepare(asked, s.refsFor(asked)...); err != nil {
 		return nil, err
 	}
 	others := slices.DeleteFunc(asked.others, func(id git.ID) bool {
