@@ -93,8 +93,7 @@ func (f *folder) adopt(r *dotgit.Repository, head dotgit.Head, s cloneState) err
 	}
 	staged := &indexRecords{index.Entries, modified, newDisk(f.options.Dir)}
 	d := newDisk(f.options.Dir)
-	// An update that was broken off has files that are not those of the index.
-	// Nor is a link that was skipped there.
+	// Files of an update that was broken off are not those of the index, nor is a link that was skipped.
 	isLeft := func(w *record) (bool, error) {
 		written := w != nil && w.flag == brought && w.kind != directory && s.Writing != ""
 		if !written && (w == nil || w.flag != skipped) {

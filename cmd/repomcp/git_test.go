@@ -317,6 +317,28 @@ func TestGitSendsThePartsOfWhatAClientWasTold(t *testing.T) {
 	}
 }
 
+// What a deleted branch had may be gone in part, while another one leads to what is wanted.
+func TestGitSendsWhatRefsLeadToBesidesWhatIsGone(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	mirror := newGitMirror(t, filepath.Join(root, "app.git"))
+	url := start(t, root).url + "/git/app"
+	g := gitClient{t: t}
+	mirror.Commit("gone", gittest.Regular("f", "of the deleted branch"))
+	tree := mirror.Git("rev-parse", "gone^{tree}")
+	g.must(root, "ls-remote", url)
+	mirror.Git("update-ref", "-d", "refs/heads/gone")
+	if err := os.Remove(filepath.Join(mirror.Dir, "objects", tree[:2], tree[2:])); err != nil {
+		t.Fatal(err)
+	}
+	clone := filepath.Join(t.TempDir(), "clone")
+	g.must(root, "init", "-q", "--bare", clone)
+	g.must(clone, "fetch", "-q", url, mirror.Git("rev-parse", "main~1^{tree}"))
+	if said, err := g.try(clone, "fetch", "-q", url, mirror.lostTree); err == nil || !strings.Contains(said, "not our ref") {
+		t.Errorf("nothing leads to %s: %v %s", mirror.lostTree, err, said)
+	}
+}
+
 // unframed joins the lines of a reply of version 2, in which a pack is cut anywhere.
 func unframed(t *testing.T, reply string) (content string) {
 	t.Helper()

@@ -272,8 +272,7 @@ func (s *Snapshot) Hidden(ctx context.Context, ids, shown []ID) (map[ID]bool, er
 	if err != nil {
 		return nil, err
 	}
-	parents := func(id ID) ([]ID, error) { return s.parents(ctx, id) }
-	found, err := newReach(&Tips{}, s.CommitGraph(), from).among(ctx, commits, parents)
+	found, err := s.near(ctx, commits, from)
 	for _, id := range found {
 		delete(hidden, id)
 	}
@@ -288,6 +287,26 @@ func (s *Snapshot) Hidden(ctx context.Context, ids, shown []ID) (map[ID]bool, er
 		delete(hidden, id)
 	}
 	return hidden, nil
+}
+
+// nearRounds bounds the walk of near, which is not remembered as that from the refs is.
+const nearRounds = 10
+
+// near returns those of the wanted commits to which a short walk from others leads.
+func (s *Snapshot) near(ctx context.Context, wanted, from []ID) (found []ID, err error) {
+	r, ended := newReach(&Tips{}, s.CommitGraph(), from), false
+	for range nearRounds {
+		if found, ended = r.look(wanted); ended || len(found) == len(wanted) {
+			break
+		}
+		if err := takeSteps(ctx, stepsAtOnce); err != nil {
+			return nil, err
+		}
+		if err := r.walk(func(id ID) ([]ID, error) { return s.parents(ctx, id) }); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 // present returns those of the ids that objects have, and among them those of commits.

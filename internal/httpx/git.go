@@ -158,12 +158,11 @@ func (s *Server) uploadPack(c echo.Context, name string) error {
 	if body == nil {
 		return err
 	}
-	conn := conns.Of(c.Request())
 	reply, err := session.Serve(body)
-	if conn.Expelled() {
+	switch {
+	case err != nil && conns.Of(c.Request()).Expelled():
 		return refuseCrowd(c)
-	}
-	if err != nil {
+	case err != nil:
 		return s.refuseGit(c, err)
 	}
 	defer s.close(reply)

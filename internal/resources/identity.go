@@ -31,12 +31,7 @@ func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, 
 	case Archive, Checksum:
 		return identityOfArchive(ctx, snapshot, r)
 	case Compare, Commit:
-		if base := r.BaseRevision(); base != "" {
-			if _, err := snapshot.Resolve(ctx, base); err != nil {
-				return "", err
-			}
-		}
-		return commitsOf(ctx, snapshot, r.Revision, r.BaseRevision())
+		return commitsOf(ctx, snapshot, r.Revision, r.BaseRevision(), true)
 	case Signature:
 		found, err := findSignature(ctx, snapshot, r)
 		if err != nil {
@@ -58,19 +53,19 @@ func Identity(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, 
 // identityOfArchive is that of the commits, and of the branch or tag that a checkout is of.
 func identityOfArchive(ctx context.Context, snapshot *git.Snapshot, r Resource) (string, error) {
 	if r.Options.Profile != archive.ProfileCheckout {
-		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
+		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base, false)
 	}
 	head, options, err := archive.Resolve(ctx, snapshot, r.Revision, r.Options)
 	if err != nil {
 		return "", err
 	}
-	commits, err := commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
+	commits, err := commitsOf(ctx, snapshot, r.Revision, r.Options.Base, false)
 	return commits + " " + head.ID.String() + " " + options.Ref, err
 }
 
 // commitsOf returns the ids of the revisions that exist: the bytes of an archive depend only on
-// them. A base that is not served makes an archive without a base, or none.
-func commitsOf(ctx context.Context, snapshot *git.Snapshot, revision, base string) (string, error) {
+// them. A base that is not served makes an archive without a base, or none, and no patch: there it is needed.
+func commitsOf(ctx context.Context, snapshot *git.Snapshot, revision, base string, needed bool) (string, error) {
 	commit, err := snapshot.Resolve(ctx, revision)
 	if err != nil {
 		return "", err
@@ -79,7 +74,7 @@ func commitsOf(ctx context.Context, snapshot *git.Snapshot, revision, base strin
 		return commit.ID.String(), nil
 	}
 	from, err := snapshot.Resolve(ctx, base)
-	if err != nil && !IsAbsence(err) {
+	if err != nil && (needed || !IsAbsence(err)) {
 		return "", err
 	}
 	return commit.ID.String() + " " + from.ID.String(), nil
