@@ -174,7 +174,8 @@ func (s *source) findStarts(found []Definition) {
 // definition in another line; -1 if there is none.
 func (s *source) leading(last, of int) int {
 	within := func(i int) bool {
-		return s.inside[i] && !s.inside[of] && (!s.notation.hasPreprocessor || s.trimmed[i][0] != '"')
+		return i > 0 && s.inside[i] && !s.inside[of] &&
+			(!s.notation.hasPreprocessor || !bytes.HasPrefix(s.trimmed[i], []byte{'"'}))
 	}
 	top, begins := last, isComment
 	switch {

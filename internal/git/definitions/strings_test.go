@@ -126,3 +126,21 @@ func TestLongLinesOfBeginningsAreReadOnce(t *testing.T) {
 		}
 	}
 }
+
+// A comment with a blank line is one, and belongs to the definition below.
+func TestCommentsWithBlankLinesBelongToDefinitions(t *testing.T) {
+	for file, text := range map[string]string{
+		"a.c":  "int f(void)\n{\n}\n\n/* One.\n\n   Two.\n\n */\nint g(void)\n{\n}\n",
+		"b.c":  "/*\n\n*/\nint g(void)\n{\n}\n",
+		"a.cs": "/* One.\n\n*/\nclass g\n{\n}\n",
+	} {
+		language, _ := definitions.LanguageOf(file, nil)
+		found, err := language.Find([]byte(text))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if d := found[len(found)-1]; d.Start != strings.Count(text[:strings.Index(text, "/*")], "\n")+1 {
+			t.Errorf("%s: it begins in line %d: %+v", file, d.Start, d)
+		}
+	}
+}
